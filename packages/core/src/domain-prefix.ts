@@ -1,0 +1,23 @@
+import { InvalidDomainPrefixError } from "./errors.js";
+
+/**
+ * The label that names one retailer in `https://{domain_prefix}.<service host>`.
+ * It exists only because {@link parseDomainPrefix} made it, so whoever holds one may
+ * build a host name, a store key or a log line from it.
+ */
+export type DomainPrefix = string & { readonly __brand: "DomainPrefix" };
+
+/** One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, 63 characters at most. */
+const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+
+/**
+ * Checks a stranger's text and returns it lower-cased. Nothing is trimmed or decoded:
+ * what is not already one DNS label is refused, because a client secret is about to be
+ * posted to the host that is built from it.
+ *
+ * @throws {InvalidDomainPrefixError} for anything else; the error does not repeat the input.
+ */
+export function parseDomainPrefix(text: unknown): DomainPrefix {
+  if (typeof text !== "string" || !dnsLabel.test(text)) throw new InvalidDomainPrefixError();
+  return text.toLowerCase() as DomainPrefix;
+}

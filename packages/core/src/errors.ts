@@ -1,0 +1,193 @@
+import type { RateLimit } from "./rate-limit.js";
+
+/** What went wrong, as one stable word; each belongs to one class below. */
+export type RetailPosErrorCode =
+  | "invalid_domain_prefix"
+  | "not_connected"
+  | "reconnect_required"
+  | "rate_limited"
+  | "token_endpoint_failed"
+  | "bad_token_response"
+  | "client_refused"
+  | "bad_stored_tokens";
+
+/** What every error of this library may carry besides its message. */
+export interface RetailPosErrorDetails {
+  readonly domainPrefix?: string | undefined;
+  readonly cause?: unknown;
+}
+
+// Registered, so that two copies of this package in one process recognise each other's errors.
+const brand = Symbol.for("@retail-pos/core/error");
+
+/**
+ * Base of all errors of this library. `status`, `headers` and `expose` are what Express and Koa
+ * look at, so their default error handlers answer right. No token, code or client secret is ever
+ * in a message, a property or a cause.
+ */
+export class RetailPosError extends Error {
+  readonly code: RetailPosErrorCode;
+  /** The HTTP status an application's error handler should answer with. */
+  readonly status: number;
+  /** Whether the message may be shown to the person at the other end (true below 500). */
+  readonly expose: boolean;
+  /** Headers for that answer, for example `Retry-After`. */
+  declare readonly headers?: Readonly<Record<string, string>>;
+  /** The retailer concerned, where one is known. */
+  declare readonly domainPrefix?: string;
+
+  constructor(
+    code: RetailPosErrorCode,
+    status: number,
+    message: string,
+    { domainPrefix, cause }: RetailPosErrorDetails = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.status = status;
+    this.expose = status < 500;
+    if (domainPrefix !== undefined) this.domainPrefix = domainPrefix;
+  }
+
+  static {
+    RetailPosError.prototype.name = "RetailPosError";
+    Object.defineProperty(RetailPosError.prototype, brand, { value: true });
+  }
+}
+
+/** A domain prefix is not one DNS label. Nothing was sent. */
+export class InvalidDomainPrefixError extends RetailPosError {
+  constructor() {
+    super("invalid_domain_prefix", 400, "The domain prefix is not one DNS label (letters, digits, hyphens)");
+  }
+  static {
+    InvalidDomainPrefixError.prototype.name = "InvalidDomainPrefixError";
+  }
+}
+
+/** Nothing is stored for the retailer, or no retailer is known: send them through login. */
+export class NotConnectedError extends RetailPosError {
+  constructor(details: RetailPosErrorDetails = {}) {
+    const who =
+      details.domainPrefix === undefined ? "No retailer is" : `Retailer "${details.domainPrefix}" is not`;
+    super("not_connected", 401, `${who} connected; log in with the store first`, details);
+  }
+  static {
+    NotConnectedError.prototype.name = "NotConnectedError";
+  }
+}
+
+/** The service refused the refresh token, or the API refuses a personal token: only a person can mend it. */
+export class ReconnectRequiredError extends RetailPosError {
+  constructor(message: string, details: RetailPosErrorDetails = {}) {
+    super("reconnect_required", 401, message, details);
+  }
+  static {
+    ReconnectRequiredError.prototype.name = "ReconnectRequiredError";
+  }
+}
+
+/** The token endpoint answered 429 (section 8): nothing is sent for this retailer before `retryAt`. */
+export class RateLimitedError extends RetailPosError {
+  /** When the next token request for this retailer may go out, epoch milliseconds. */
+  readonly retryAt: number;
+  /** What the service said about its limit, where it was usable. */
+  declare readonly rateLimit?: RateLimit;
+  declare readonly headers: Readonly<Record<string, string>>;
+
+  /** @param now the instant the error is made, epoch milliseconds; `Retry-After` counts from it. */
+  constructor(retryAt: number, now: number, rateLimit?: RateLimit, details: RetailPosErrorDetails = {}) {
+    super(
+      "rate_limited",
+      503,
+      `The token endpoint${ofRetailer(details)} is rate limited; next request at ${new Date(retryAt).toISOString()}`,
+      details,
+    );
+    this.retryAt = retryAt;
+    if (rateLimit) this.rateLimit = rateLimit;
+    this.headers = { "Retry-After": String(Math.max(1, Math.ceil((retryAt - now) / 1000))) };
+  }
+  static {
+    RateLimitedError.prototype.name = "RateLimitedError";
+  }
+}
+
+/** The token endpoint could not be used: network, timeout, redirect or an unexpected status. */
+export class TokenEndpointError extends RetailPosError {
+  /** The HTTP status the token endpoint answered with, if it answered. */
+  declare readonly endpointStatus?: number;
+  /** The OAuth error code of the answer (RFC 6749, section 5.2), if it named one. */
+  declare readonly error?: string;
+  /** The answer's `error_description`, cleaned of control characters and of everything secret. */
+  declare readonly errorDescription?: string;
+
+  constructor(
+    message: string,
+    details: RetailPosErrorDetails & {
+      endpointStatus?: number | undefined;
+      error?: string | undefined;
+      errorDescription?: string | undefined;
+    } = {},
+  ) {
+    super("token_endpoint_failed", 502, message, details);
+    if (details.endpointStatus !== undefined) this.endpointStatus = details.endpointStatus;
+    if (details.error !== undefined) this.error = details.error;
+    if (details.errorDescription !== undefined) this.errorDescription = details.errorDescription;
+  }
+  static {
+    TokenEndpointError.prototype.name = "TokenEndpointError";
+  }
+}
+
+/** The token endpoint answered 2xx with something that is no usable token response (2.2). */
+export class TokenResponseError extends RetailPosError {
+  constructor(message: string, details: RetailPosErrorDetails = {}) {
+    super("bad_token_response", 502, message, details);
+  }
+  static {
+    TokenResponseError.prototype.name = "TokenResponseError";
+  }
+}
+
+/** The service refuses the application's own credentials: nobody should be sent to log in. */
+export class ClientRefusedError extends RetailPosError {
+  /** `invalid_client` or `unauthorized_client` (RFC 6749, section 5.2). */
+  readonly error: string;
+
+  constructor(error: string, details: RetailPosErrorDetails = {}) {
+    super(
+      "client_refused",
+      500,
+      `The service refuses this application (${error}); check clientId and clientSecret`,
+      details,
+    );
+    this.error = error;
+  }
+  static {
+    ClientRefusedError.prototype.name = "ClientRefusedError";
+  }
+}
+
+/** A store returned a record that is no token set of this retailer. It is left as it is. */
+export class StoredTokensError extends RetailPosError {
+  constructor(problem: string, details: RetailPosErrorDetails = {}) {
+    super(
+      "bad_stored_tokens",
+      500,
+      `The store's record${ofRetailer(details)} is unusable: ${problem}. Log in with the store again to replace it`,
+      details,
+    );
+  }
+  static {
+    StoredTokensError.prototype.name = "StoredTokensError";
+  }
+}
+
+/** Whether an error is one of this library's, also when it comes from another copy of the package. */
+export function isRetailPosError(error: unknown): error is RetailPosError {
+  return typeof error === "object" && error !== null && (error as { [brand]?: unknown })[brand] === true;
+}
+
+function ofRetailer({ domainPrefix }: RetailPosErrorDetails): string {
+  return domainPrefix === undefined ? "" : ` of retailer "${domainPrefix}"`;
+}

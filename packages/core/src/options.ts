@@ -1,0 +1,122 @@
+import type { RetailPosEvent } from "./events.js";
+import type { Lock } from "./lock.js";
+import { memoryLock } from "./memory-lock.js";
+import { memoryStore } from "./memory-store.js";
+import { type Service, serviceAt } from "./service.js";
+import type { TokenStore } from "./token-store.js";
+
+export interface RetailPosOptions {
+  /** {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. */
+  authUrl: string | URL;
+  /**
+   * {base_url} as a template: `{domain_prefix}` exactly once, as the first label of the host
+   * (`https://{domain_prefix}.example.com`) or as a segment of the path. https, or http on loopback.
+   */
+  baseUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** Exactly as registered with the application; sent as given, both times (4.1, 4.2). */
+  redirectUri: string;
+  /** Where tokens are kept; default {@link memoryStore}, which a restart empties. */
+  store?: TokenStore;
+  /** Keeps two renewals of one retailer apart; default {@link memoryLock}, for one process. */
+  lock?: Lock;
+  /** How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime. */
+  renewEarlyMs?: number;
+  /** How long this process trusts its copy before it asks the store again, milliseconds; default 10 000; 0: always ask. */
+  cacheMs?: number;
+  /** How long one token request may take with its body, milliseconds; default 10 000. */
+  timeoutMs?: number;
+  /** `User-Agent` of token requests; default `retail-pos-auth`. */
+  userAgent?: string;
+  /** Sends token requests and API calls; default `globalThis.fetch`. */
+  fetch?: typeof globalThis.fetch;
+  /** Epoch milliseconds; default `Date.now`. */
+  clock?: () => number;
+  /** Told what happens to tokens; never a secret. What it throws disturbs nothing. */
+  observe?: (event: RetailPosEvent) => void;
+}
+
+/** The options after the door: checked, with every default filled in. */
+export interface CheckedOptions {
+  service: Service;
+  clientId: string;
+  clientSecret: string;
+  redirectUri: string;
+  store: TokenStore;
+  lock: Lock;
+  renewEarlyMs: number;
+  cacheMs: number;
+  timeoutMs: number;
+  userAgent: string;
+  fetch: typeof globalThis.fetch;
+  clock: () => number;
+  observe: ((event: RetailPosEvent) => void) | undefined;
+}
+
+/** The longest a timer can wait. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** @throws {TypeError} naming the option that is wrong; its value is not repeated. */
+export function checkOptions(options: RetailPosOptions): CheckedOptions {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  return {
+    service: serviceAt(options.authUrl, options.baseUrl),
+    clientId: text("clientId", options.clientId),
+    clientSecret: text("clientSecret", options.clientSecret),
+    redirectUri: redirectUri(options.redirectUri),
+    store: store(options.store),
+    lock: fn("lock", options.lock) ?? memoryLock(),
+    renewEarlyMs: duration("renewEarlyMs", options.renewEarlyMs, 300_000, 0),
+    cacheMs: duration("cacheMs", options.cacheMs, 10_000, 0),
+    timeoutMs: duration("timeoutMs", options.timeoutMs, 10_000, 1, LONGEST_TIMEOUT_MS),
+    userAgent: headerText("userAgent", options.userAgent ?? "retail-pos-auth"),
+    // Looked up on every call, so that what instruments or intercepts fetch later is seen.
+    fetch: fn("fetch", options.fetch) ?? ((...call) => globalThis.fetch(...call)),
+    clock: fn("clock", options.clock) ?? Date.now,
+    observe: fn("observe", options.observe),
+  };
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value !== "string" || value.trim() === "")
+    throw new TypeError(`${name} must be a non-empty text`);
+  return value;
+}
+
+function headerText(name: string, value: unknown): string {
+  if (!/^[\x20-\x7e]+$/.test(text(name, value))) throw new TypeError(`${name} must be printable ASCII`);
+  return value as string;
+}
+
+function redirectUri(value: unknown): string {
+  const uri = text("redirectUri", value);
+  if (!URL.canParse(uri) || /[\s#]/.test(uri)) {
+    throw new TypeError("redirectUri must be an absolute URL without a fragment, exactly as registered");
+  }
+  return uri;
+}
+
+function duration(name: string, value: unknown, byDefault: number, least: number, most?: number): number {
+  if (value === undefined) return byDefault;
+  if (typeof value !== "number" || !Number.isFinite(value) || value < least || (most && value > most)) {
+    throw new TypeError(
+      `${name} must be a number of milliseconds, ${least} or more${most ? `, at most ${most}` : ""}`,
+    );
+  }
+  return value;
+}
+
+function fn<T>(name: string, value: T | undefined): T | undefined {
+  if (value !== undefined && typeof value !== "function") throw new TypeError(`${name} must be a function`);
+  return value;
+}
+
+function store(value: TokenStore | undefined): TokenStore {
+  if (value === undefined) return memoryStore();
+  for (const method of ["load", "save", "remove"] as const) {
+    if (typeof value?.[method] !== "function")
+      throw new TypeError(`store must have load, save and remove; no ${method}`);
+  }
+  return value;
+}

@@ -1,0 +1,53 @@
+import { parseDomainPrefix } from "./domain-prefix.js";
+import { ReconnectRequiredError } from "./errors.js";
+import { type RetailerClient, retailerClient } from "./retailer-client.js";
+import { baseUrlOf, secureUrl } from "./service.js";
+import { isBearerValue } from "./token-set.js";
+
+export interface PersonalTokenOptions {
+  /** {base_url}: the template with `{domain_prefix}`, or the retailer's own address. */
+  baseUrl: string;
+  domainPrefix: string;
+  /** The Personal Token that an admin of the store created (2.4, R7). */
+  token: string;
+  /** Sends the API calls; default `globalThis.fetch`. */
+  fetch?: typeof globalThis.fetch;
+}
+
+/**
+ * Personal-token mode (R7): the same client, without renewal and without the token endpoint. A 401 of the
+ * API is returned as it is; `token({ rejected })` then throws `ReconnectRequiredError`.
+ *
+ * @throws {TypeError} naming the option. @throws {InvalidDomainPrefixError}
+ */
+export function personalToken(options: PersonalTokenOptions): RetailerClient {
+  const { baseUrl, token, fetch } = options;
+  const domainPrefix = parseDomainPrefix(options.domainPrefix);
+  if (!isBearerValue(token))
+    throw new TypeError("token must be a Personal Token: printable text without spaces");
+  if (fetch !== undefined && typeof fetch !== "function") throw new TypeError("fetch must be a function");
+
+  const access = Object.freeze({ value: token });
+  return retailerClient({
+    domainPrefix,
+    baseUrl: /\{domain_prefix\}/.test(String(baseUrl))
+      ? baseUrlOf(baseUrl)(domainPrefix)
+      : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, ""),
+    fetch: fetch ?? ((...call) => globalThis.fetch(...call)),
+    renews: false,
+    source: {
+      async token({ signal, rejected } = {}) {
+        signal?.throwIfAborted();
+        if (rejected === token) {
+          throw new ReconnectRequiredError(
+            `The Personal Token of retailer "${domainPrefix}" is refused: it was deleted, or its user reset the ` +
+              "password. An admin of the store has to create a new one",
+            { domainPrefix },
+          );
+        }
+        return access;
+      },
+      tokenNow: () => access,
+    },
+  });
+}

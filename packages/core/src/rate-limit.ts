@@ -1,0 +1,60 @@
+/** What the token endpoint says about its limit in the headers of every answer (section 8). */
+export interface RateLimit {
+  /** Requests allowed in the current window. */
+  readonly limit?: number;
+  /** Requests left in the current window. */
+  readonly remaining?: number;
+  /** When the window resets, epoch milliseconds. */
+  readonly resetAt?: number;
+}
+
+/** What counts seconds past this (the year 5138) holds milliseconds or nonsense. */
+export const LAST_PLAUSIBLE_SECOND = 1e11;
+
+/**
+ * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset` (section 8), in any letter case. A header
+ * that is no whole number of at least zero is left out.
+ *
+ * @returns `undefined` when none of the three is usable.
+ */
+export function parseRateLimit(
+  headers: Headers | Record<string, string | string[] | undefined>,
+): RateLimit | undefined {
+  const limit = wholeNumber(header(headers, "x-ratelimit-limit"));
+  const remaining = wholeNumber(header(headers, "x-ratelimit-remaining"));
+  const reset = wholeNumber(header(headers, "x-ratelimit-reset"));
+  const rateLimit = {
+    ...(limit !== undefined && { limit }),
+    ...(remaining !== undefined && { remaining }),
+    ...(reset !== undefined && reset < LAST_PLAUSIBLE_SECOND && { resetAt: reset * 1000 }),
+  };
+  return Object.keys(rateLimit).length > 0 ? rateLimit : undefined;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/**
+ * When the next request may go out after a 429: at the reset; a minute from now where the reset is
+ * missing or already past; never more than an hour from now, whatever the service says.
+ */
+export function retryAtOf(rateLimit: RateLimit | undefined, now: number): number {
+  const resetAt = rateLimit?.resetAt;
+  return resetAt === undefined || resetAt <= now ? now + MINUTE_MS : Math.min(resetAt, now + HOUR_MS);
+}
+
+function header(
+  headers: Headers | Record<string, string | string[] | undefined>,
+  lowerCaseName: string,
+): string | undefined {
+  if (headers instanceof Headers) return headers.get(lowerCaseName) ?? undefined;
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.toLowerCase() === lowerCaseName) return Array.isArray(value) ? value[0] : value;
+  }
+  return undefined;
+}
+
+function wholeNumber(text: unknown): number | undefined {
+  const value = /^\s*\d{1,15}\s*$/.test(String(text)) ? Number(text) : undefined;
+  return Number.isSafeInteger(value) ? value : undefined;
+}

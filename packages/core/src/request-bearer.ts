@@ -1,0 +1,119 @@
+import { isRetailPosError, NotConnectedError } from "./errors.js";
+import { type PersonalTokenOptions, personalToken } from "./personal-token.js";
+import type { RetailPos } from "./retail-pos.js";
+import type { RetailerClient } from "./retailer-client.js";
+import type { AccessToken } from "./token-set.js";
+
+/** What a request gets: its retailer's client, and the bearer as it was when the request came in. */
+export interface RequestBearer extends RetailerClient {
+  /** The access token (or Personal Token). Not enumerable, so that logging a request does not show it. */
+  readonly accessToken: string;
+  /** The `Authorization` header for a call: `Bearer …` (4.4). Not enumerable either. */
+  readonly authorization: string;
+}
+
+/** Which retailer a request is for: `undefined`, `null` or an empty text for none. May be async. */
+export type RetailerOf<Context> = (
+  context: Context,
+) => string | null | undefined | PromiseLike<string | null | undefined>;
+
+/** Options of the bearer middleware of every framework. Either `client` and `retailer`, or `personalToken`. */
+export interface BearerOptions<Context> {
+  /** OAuth mode: whose tokens. */
+  client?: RetailPos;
+  /** OAuth mode: which retailer a request is for. A stranger's text is fine; it is checked. */
+  retailer?: RetailerOf<Context>;
+  /** Personal-token mode (R7): the same token on every request, never renewed. */
+  personalToken?: PersonalTokenOptions;
+  /** Go on without a bearer when there is no retailer or the retailer is not connected; default false. */
+  optional?: boolean;
+  /** Also set the request's own `authorization` header, for a proxy behind it; default false. */
+  header?: boolean;
+}
+
+/** The headers of an incoming request, as Node's `http` has them. */
+export type RequestHeaders = Record<string, string | string[] | undefined>;
+
+/**
+ * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of
+ * one request: at once where a live token is held (no promise, so the request goes on in the same tick),
+ * else as a promise. `undefined` means: go on without (`optional`).
+ *
+ * @throws {TypeError} naming the option that is wrong.
+ */
+export function requestBearer<Context>(
+  options: BearerOptions<Context>,
+): (
+  context: Context,
+  headers: RequestHeaders,
+) => RequestBearer | undefined | Promise<RequestBearer | undefined> {
+  const clientOf = clientFor(options);
+  const { optional = false, header = false } = options;
+
+  return (context, headers) => {
+    const client = clientOf(context);
+    if (client instanceof Promise) return client.then((found) => bearerOf(found, headers)).catch(orWithout);
+    try {
+      const bearer = bearerOf(client, headers);
+      return bearer instanceof Promise ? bearer.catch(orWithout) : bearer;
+    } catch (error) {
+      return orWithout(error);
+    }
+
+    function orWithout(error: unknown): undefined {
+      if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
+      if (header) delete headers["authorization"]; // what the caller sent is not ours to vouch for
+    }
+  };
+
+  function bearerOf(
+    client: RetailerClient | undefined,
+    headers: RequestHeaders,
+  ): RequestBearer | Promise<RequestBearer> {
+    if (!client) throw new NotConnectedError();
+    const now = client.tokenNow?.();
+    return now
+      ? dressed(client, now, headers)
+      : client.token().then((token) => dressed(client, token, headers));
+  }
+
+  function dressed(client: RetailerClient, { value }: AccessToken, headers: RequestHeaders): RequestBearer {
+    const authorization = `Bearer ${value}`;
+    if (header) headers["authorization"] = authorization;
+    return Object.defineProperties({ ...client } as RequestBearer, {
+      accessToken: { value },
+      authorization: { value: authorization },
+    });
+  }
+}
+
+type ClientOf<Context> = (
+  context: Context,
+) => RetailerClient | undefined | Promise<RetailerClient | undefined>;
+
+function clientFor<Context>({
+  client,
+  retailer,
+  personalToken: personal,
+}: BearerOptions<Context>): ClientOf<Context> {
+  if (personal !== undefined) {
+    if (client !== undefined || retailer !== undefined) {
+      throw new TypeError("personalToken stands alone: leave out client and retailer");
+    }
+    const one = personalToken(personal);
+    return () => one;
+  }
+  if (typeof client?.retailer !== "function") throw new TypeError("client must be what retailPos() returns");
+  if (typeof retailer !== "function")
+    throw new TypeError("retailer must be a function: which retailer is a request for?");
+  const known = (name: string | null | undefined) =>
+    name === undefined || name === null || name === "" ? undefined : client.retailer(name);
+  return (context) => {
+    const name = retailer(context);
+    return isThenable(name) ? Promise.resolve(name).then(known) : known(name);
+  };
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
+}

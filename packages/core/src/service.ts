@@ -1,0 +1,79 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+
+/** The addresses of the service, made from the two that an application is configured with. */
+export interface Service {
+  /** 4.1: where the retailer's browser is sent. */
+  readonly connectUrl: string;
+  /** {base_url} of one retailer, without a trailing slash. */
+  baseUrl(domainPrefix: DomainPrefix): string;
+}
+
+const PLACEHOLDER = "{domain_prefix}";
+
+/** 4.2 and 4.3: the token endpoint of a retailer. */
+export function tokenUrl(baseUrl: string): string {
+  return `${baseUrl}/api/1.0/token`;
+}
+
+/** @throws {TypeError} naming `authUrl` or `baseUrl`. */
+export function serviceAt(authUrl: unknown, baseUrl: unknown): Service {
+  return { connectUrl: connectUrl(authUrl), baseUrl: baseUrlOf(baseUrl) };
+}
+
+function connectUrl(authUrl: unknown): string {
+  const url = secureUrl("authUrl", authUrl instanceof URL ? authUrl.href : authUrl);
+  return `${url.origin}${withoutTrailingSlash(url.pathname)}/connect`;
+}
+
+/**
+ * `{domain_prefix}` stands exactly once: as the first label of the host, or as a whole segment of the path.
+ *
+ * @throws {TypeError} naming `baseUrl`.
+ */
+export function baseUrlOf(template: unknown): (domainPrefix: DomainPrefix) => string {
+  const parts = typeof template === "string" ? template.split(PLACEHOLDER) : [];
+  const [before, after] = parts;
+  if (parts.length !== 2 || before === undefined || after === undefined) {
+    throw new TypeError(`baseUrl must be a text that contains ${PLACEHOLDER} exactly once`);
+  }
+  const isFirstLabel = /^https?:\/\/$/i.test(before) && /^\.[^./?#\\]/.test(after);
+  const isSegment = /^https?:\/\/[^/?#\\]+\/([^?#\\]*\/)?$/i.test(before) && /^(\/|$)/.test(after);
+  if (!isFirstLabel && !isSegment) {
+    throw new TypeError(
+      `baseUrl must have ${PLACEHOLDER} as the first label of its host or as a segment of its path`,
+    );
+  }
+  const sample = labelNotIn(template as string);
+  const url = secureUrl("baseUrl", `${before}${sample}${after}`);
+  const [head, tail] = `${url.origin}${withoutTrailingSlash(url.pathname)}`.split(sample);
+  if (head === undefined || tail === undefined) throw new TypeError("baseUrl must not contain dot segments");
+  return (domainPrefix) => head + domainPrefix + tail;
+}
+
+/** A stand-in for a prefix. Letters, so that it cannot turn the rest of the host into a numeric address. */
+function labelNotIn(text: string): string {
+  let label = "retailer";
+  while (text.toLowerCase().includes(label)) label += "r";
+  return label;
+}
+
+/** A URL that secrets may be sent to: https, or http on this machine; no credentials, query or fragment. */
+export function secureUrl(option: string, text: unknown): URL {
+  if (typeof text !== "string" || !URL.canParse(text))
+    throw new TypeError(`${option} must be an absolute URL`);
+  const url = new URL(text);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
+  }
+  if (url.username || url.password) throw new TypeError(`${option} must not contain a user name or password`);
+  if (/[?#]/.test(text)) throw new TypeError(`${option} must have no query and no fragment`);
+  return url;
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.replace(/\/+$/, "");
+}

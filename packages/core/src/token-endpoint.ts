@@ -1,0 +1,236 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+import {
+  ClientRefusedError,
+  RateLimitedError,
+  ReconnectRequiredError,
+  type RetailPosError,
+  TokenEndpointError,
+  TokenResponseError,
+} from "./errors.js";
+import { parseRateLimit, type RateLimit, retryAtOf } from "./rate-limit.js";
+import { redact, withoutSecrets } from "./secrets.js";
+import { type Service, tokenUrl } from "./service.js";
+import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
+
+/** The token endpoint of every retailer (4.2, 4.3). It remembers nothing between two requests. */
+export interface TokenEndpoint {
+  /**
+   * 4.2: trades a code. Sent once: a code is single-use, so a second try could only fail.
+   *
+   * @throws {TokenEndpointError} also when the code is refused (`error: "invalid_grant"`).
+   */
+  exchange(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenAnswer>;
+  /** 4.3. @throws {ReconnectRequiredError} when the service refuses the refresh token. */
+  refresh(domainPrefix: DomainPrefix, refreshToken: string): Promise<TokenAnswer>;
+}
+
+/** A usable 2xx answer. */
+export interface TokenAnswer {
+  readonly response: TokenResponse;
+  /** When the request was sent, epoch milliseconds. */
+  readonly requestedAt: number;
+  readonly rateLimit: RateLimit | undefined;
+}
+
+/** What a caller may add to one exchange. */
+export interface ExchangeExtra {
+  /** The `redirect_uri` of this login, where it differs from the configured one. */
+  redirectUri?: string;
+  /** Further form parameters; the five of 4.2 cannot be replaced. */
+  params?: Record<string, string>;
+  /** May turn an error answer (neither 2xx nor 429) into an error of its own; `undefined` or `null`: ours is thrown. */
+  parseErrorResponse?: (body: string, status: number) => Error | null | undefined;
+}
+
+export interface TokenEndpointOptions {
+  service: Service;
+  clientId: string;
+  clientSecret: string;
+  redirectUri: string;
+  timeoutMs: number;
+  userAgent: string;
+  fetch: typeof globalThis.fetch;
+  clock: () => number;
+}
+
+/** What one request is about: enough to speak of it without showing a secret. */
+interface Grant {
+  domainPrefix: DomainPrefix;
+  form: Record<string, string>;
+  secrets: string[];
+  refused: (status: number, error: string | undefined) => RetailPosError;
+  parseErrorResponse?: ExchangeExtra["parseErrorResponse"];
+}
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  /** `undefined` when it is longer than {@link LONGEST_BODY}. */
+  body: string | undefined;
+  redirected: boolean;
+}
+
+const LONGEST_BODY = 1024 * 1024;
+
+export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
+  const { clientId, clientSecret, clock } = options;
+
+  return {
+    exchange(domainPrefix, code, { redirectUri = options.redirectUri, params, parseErrorResponse } = {}) {
+      const form = { ...params, grant_type: "authorization_code", code, redirect_uri: redirectUri };
+      const refused = (status: number, error: string | undefined) =>
+        new TokenEndpointError(
+          `The service refused the code of retailer "${domainPrefix}": expired after 10 minutes, already used, or ` +
+            "made for another address. Start again with the login",
+          { domainPrefix, endpointStatus: status, error },
+        );
+      return request({ domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse });
+    },
+    refresh(domainPrefix, refreshToken) {
+      const form = { grant_type: "refresh_token", refresh_token: refreshToken };
+      const refused = () =>
+        new ReconnectRequiredError(
+          `The service refused the refresh token of retailer "${domainPrefix}"; log in with the store again`,
+          { domainPrefix },
+        );
+      return request({ domainPrefix, form, secrets: [refreshToken, clientSecret], refused });
+    },
+  };
+
+  async function request(grant: Grant): Promise<TokenAnswer> {
+    const requestedAt = clock();
+    const answer = await send(grant);
+    const rateLimit = parseRateLimit(answer.headers);
+    if (answer.status === 429) {
+      const now = clock();
+      throw new RateLimitedError(retryAtOf(rateLimit, now), now, rateLimit, grant);
+    }
+    if (answer.redirected || answer.status < 200 || answer.status > 299) throw failureOf(answer, grant);
+    return { response: usable(answer, grant, requestedAt), requestedAt, rateLimit };
+  }
+
+  /** One POST, one deadline over headers and body, redirects not followed (their target would get the secret). */
+  async function send({ domainPrefix, form, secrets }: Grant): Promise<Answer> {
+    try {
+      return await withDeadline(options.timeoutMs, async (signal) => {
+        const response = await options.fetch(tokenUrl(options.service.baseUrl(domainPrefix)), {
+          method: "POST",
+          headers: {
+            accept: "application/json",
+            "content-type": "application/x-www-form-urlencoded",
+            "user-agent": options.userAgent,
+          },
+          body: new URLSearchParams({ ...form, client_id: clientId, client_secret: clientSecret }).toString(),
+          redirect: "manual",
+          signal,
+        });
+        const redirected = response.redirected || response.type === "opaqueredirect";
+        return {
+          status: response.status,
+          headers: response.headers,
+          body: await bodyOf(response),
+          redirected,
+        };
+      });
+    } catch (error) {
+      const why =
+        error instanceof DeadlinePassed ? `no answer within ${options.timeoutMs} ms` : "the network failed";
+      throw new TokenEndpointError(
+        `The token endpoint of retailer "${domainPrefix}" could not be used: ${why}`,
+        {
+          domainPrefix,
+          cause: withoutSecrets(error, secrets),
+        },
+      );
+    }
+  }
+}
+
+/** What an answer means that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
+function failureOf(answer: Answer, { domainPrefix, secrets, refused, parseErrorResponse }: Grant): Error {
+  const { status, redirected, body = "" } = answer;
+  const own = parseErrorResponse?.(body, status);
+  if (own) return own;
+
+  const { error: code, error_description: description } = jsonObject(body) ?? {};
+  const error = plainText(code, secrets);
+  if (status === 400 || status === 401) {
+    if (error === "invalid_client" || error === "unauthorized_client") {
+      return new ClientRefusedError(error, { domainPrefix });
+    }
+    if (error === undefined || !HARMLESS_TO_THE_GRANT.has(error)) return refused(status, error);
+  }
+  const what = redirected || (status >= 300 && status < 400) ? "a redirect, which is not followed" : status;
+  return new TokenEndpointError(`The token endpoint of retailer "${domainPrefix}" answered ${what}`, {
+    domainPrefix,
+    endpointStatus: status,
+    error,
+    errorDescription: plainText(description, secrets),
+  });
+}
+
+/** OAuth errors that say nothing against the code or the refresh token (RFC 6749, sections 4.1.2.1 and 5.2). */
+const HARMLESS_TO_THE_GRANT = new Set([
+  "invalid_request",
+  "invalid_scope",
+  "unsupported_grant_type",
+  "server_error",
+  "temporarily_unavailable",
+]);
+
+function usable({ status, body }: Answer, { domainPrefix }: Grant, requestedAt: number): TokenResponse {
+  const refuse = (problem: string) =>
+    new TokenResponseError(
+      `The token endpoint of retailer "${domainPrefix}" answered ${status}, but ${problem}`,
+      {
+        domainPrefix,
+      },
+    );
+  if (body === undefined) throw refuse("its body is longer than 1 MiB");
+  const response = readTokenResponse(body, domainPrefix, requestedAt);
+  if (!response) throw refuse("its body is no JSON object");
+  if (response.otherRetailer) throw refuse("its domain_prefix names another retailer; nothing of it is used");
+  if (!response.access && !response.refreshToken) throw refuse("it holds no usable access_token");
+  return response;
+}
+
+/** The service's own words, fit for a log line: short, printable, and without anything secret. */
+function plainText(value: unknown, secrets: readonly string[]): string | undefined {
+  if (typeof value !== "string" || value === "") return undefined;
+  return redact(value, secrets)
+    .replace(/[^\x20-\x7e]+/g, " ")
+    .slice(0, 200);
+}
+
+/** Reads at most {@link LONGEST_BODY} bytes. */
+async function bodyOf(response: Response): Promise<string | undefined> {
+  if (!response.body) return "";
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    if (length > LONGEST_BODY) return undefined; // leaving the loop cancels the rest
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+class DeadlinePassed extends Error {}
+
+/** Aborts the work at the deadline, and does not wait for work that ignores the signal. */
+async function withDeadline<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
+      controller.abort(reason);
+      reject(reason);
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([work(controller.signal), deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,90 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+import { StoredTokensError } from "./errors.js";
+
+/** What is handed out: a bearer credential and when it ends. */
+export interface AccessToken {
+  /** Goes behind `Authorization: Bearer ` (4.4). */
+  readonly value: string;
+  /** Epoch milliseconds; absent when the service named no usable expiry. */
+  readonly expiresAt?: number;
+}
+
+/** What is kept for one retailer, and all that a store has to keep. The refresh token goes nowhere else. */
+export interface TokenSet {
+  readonly domainPrefix: DomainPrefix;
+  readonly access: AccessToken;
+  readonly refreshToken: string;
+  /** When the token request behind this set was sent, epoch milliseconds. */
+  readonly issuedAt: number;
+  /** New for every set ever made; compare-and-set compares this. */
+  readonly version: string;
+  /** When the service refused the refresh token, epoch milliseconds, if it did. */
+  readonly refusedAt?: number;
+}
+
+/** A version that no other set has, here or in any other process. */
+export function newVersion(): string {
+  return crypto.randomUUID();
+}
+
+/** Whether a text can stand behind `Bearer ` in a header (RFC 6750, section 2.1, without its narrower alphabet). */
+export function isBearerValue(value: unknown): value is string {
+  return typeof value === "string" && /^[\x21-\x7e]+$/.test(value);
+}
+
+/** The token set without the surprise: printing it (`console.log`, `util.inspect`) shows no token. */
+export function quiet(set: TokenSet): TokenSet {
+  const { domainPrefix, access, refreshToken, issuedAt, version, refusedAt } = set;
+  return hidden(
+    {
+      domainPrefix,
+      access: quietAccess(access),
+      refreshToken,
+      issuedAt,
+      version,
+      ...(refusedAt !== undefined && { refusedAt }),
+    },
+    { domainPrefix, issuedAt, version, access: "[hidden]", refreshToken: "[hidden]" },
+  );
+}
+
+/** The same for what is handed out. */
+export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
+  return hidden({ value, ...(expiresAt !== undefined && { expiresAt }) }, { value: "[hidden]", expiresAt });
+}
+
+/**
+ * Checks a record that a store returned: a stranger's bytes until proven otherwise.
+ *
+ * @throws {StoredTokensError} naming the field, never its value.
+ */
+export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenSet {
+  const problem = problemWith(record, domainPrefix);
+  if (problem) throw new StoredTokensError(problem, { domainPrefix });
+  return quiet(record as TokenSet);
+}
+
+/** What keeps a value from being a token set of this retailer; names the field, never its value. */
+export function problemWith(record: unknown, domainPrefix: DomainPrefix): string | undefined {
+  if (typeof record !== "object" || record === null) return "it is no object";
+  const set = record as { [field in keyof TokenSet]?: unknown };
+  if (set.domainPrefix !== domainPrefix) return "it belongs to another retailer";
+  const access = set.access as { [field in keyof AccessToken]?: unknown } | null | undefined;
+  if (typeof access !== "object" || access === null) return "access is missing";
+  if (!isBearerValue(access.value)) return "access.value is no bearer token";
+  if (access.expiresAt !== undefined && !isInstant(access.expiresAt)) return "access.expiresAt is no instant";
+  if (typeof set.refreshToken !== "string" || set.refreshToken === "") return "refreshToken is missing";
+  if (!isInstant(set.issuedAt)) return "issuedAt is no instant";
+  if (typeof set.version !== "string" || set.version === "") return "version is missing";
+  if (set.refusedAt !== undefined && !isInstant(set.refusedAt)) return "refusedAt is no instant";
+  return undefined;
+}
+
+function isInstant(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+/** Not enumerable, so copies, comparisons and JSON see plain data only. */
+function hidden<T extends object>(object: T, shown: object): T {
+  return Object.defineProperty(object, Symbol.for("nodejs.util.inspect.custom"), { value: () => shown });
+}

@@ -1,0 +1,20 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+import type { TokenSet } from "./token-set.js";
+
+/**
+ * Keeps one {@link TokenSet} per retailer. The contract that every store has to pass is
+ * `storeContract` of `@retail-pos/sandbox/contracts`. A record must not expire by itself: the refresh
+ * token outlives the access token.
+ */
+export interface TokenStore {
+  /** The retailer's set, as a copy of its own; `undefined` when there is none. */
+  load(domainPrefix: DomainPrefix): Promise<TokenSet | undefined>;
+  /**
+   * Keeps `next`. With `replacing`: only while the store still holds that version (compare-and-set).
+   *
+   * @returns whether it saved. It rejects only when it cannot tell.
+   */
+  save(next: TokenSet, replacing?: TokenSet): Promise<boolean>;
+  /** Forgets the retailer; nothing happens when there is nothing. */
+  remove(domainPrefix: DomainPrefix): Promise<void>;
+}

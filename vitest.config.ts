@@ -1,0 +1,22 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+// Tests run on the sources, so a failure points at the line to change; what is
+// published (dist/) is built first and is what child processes and browsers see.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: "@retail-pos/sandbox/contracts", replacement: source("packages/sandbox/src/contracts/index.ts") },
+      { find: "@retail-pos/sandbox", replacement: source("packages/sandbox/src/index.ts") },
+      { find: "@retail-pos/core", replacement: source("packages/core/src/index.ts") },
+      { find: "@retail-pos/express-bearer", replacement: source("packages/express-bearer/src/index.ts") },
+      { find: "passport-retail-pos", replacement: source("packages/passport-retail-pos/src/index.ts") },
+    ],
+  },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "examples/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    testTimeout: 20_000,
+  },
+});
