@@ -1,0 +1,38 @@
+import { type BearerOptions, type RequestBearer, requestBearer } from "@retail-pos/core";
+import type { Request, RequestHandler } from "express";
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The bearer of this request's retailer; there once `bearer()` has run (with `optional` perhaps not). */
+      retailPos: RequestBearer;
+    }
+  }
+}
+
+/**
+ * Express middleware (4 and 5): obtains the bearer of the request's retailer, renewed if due, before the
+ * next middleware runs, and puts it on `req.retailPos`. While a live token is held the request goes on
+ * in the same tick. Errors go to `next(err)` as core's classes, with `status` and `Retry-After`.
+ *
+ * @throws {TypeError} naming the option that is wrong.
+ */
+export function bearer(options: BearerOptions<Request>): RequestHandler {
+  const bearerOf = requestBearer(options);
+  return (req, _res, next) => {
+    let found: ReturnType<typeof bearerOf>;
+    try {
+      found = bearerOf(req, req.headers);
+    } catch (error) {
+      next(error);
+      return;
+    }
+    if (found instanceof Promise) found.then(goOn, next);
+    else goOn(found);
+
+    function goOn(retailPos: RequestBearer | undefined): void {
+      if (retailPos) req.retailPos = retailPos;
+      next();
+    }
+  };
+}

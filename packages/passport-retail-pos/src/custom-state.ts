@@ -1,0 +1,65 @@
+import type { Request } from "express";
+import { LoginFailure } from "./login-failure.js";
+import type { StateKeeper } from "./state-keeper.js";
+
+/** What passport-oauth2 tells a state store about the strategy. */
+export interface StateMeta {
+  authorizationURL: string;
+  /** With `{domain_prefix}` in it: each retailer has a token endpoint of their own. */
+  tokenURL: string;
+  clientID: string;
+  callbackURL: string | undefined;
+}
+
+/** A state store as passport-oauth2 defines it; `store` and `verify` are told apart by their declared length. */
+export interface StateStore {
+  // biome-ignore lint/suspicious/noExplicitAny: passport-oauth2 knows four signatures, told apart at run time
+  store(...args: any[]): unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  verify(...args: any[]): unknown;
+}
+
+/** Lets an application's own state store keep the logins; what it returns is sent as it is. */
+export function customState(
+  store: StateStore,
+  metaOf: (callbackURL: string | undefined) => StateMeta,
+): StateKeeper {
+  return {
+    async issue(req, applicationState, callbackURL) {
+      const [state] = await answerOf((done) => {
+        const meta = metaOf(callbackURL);
+        if (store.store.length === 5) return store.store(req, undefined, applicationState, meta, done);
+        if (store.store.length === 4) return store.store(req, applicationState, meta, done);
+        if (store.store.length === 3) return store.store(req, meta, done);
+        return store.store(req, done);
+      });
+      return state as string; // its shape is checked where the authorization URL is made
+    },
+    async spend(req: Request, state, callbackURL) {
+      const [ok, info] = await answerOf((done) =>
+        store.verify.length === 4
+          ? store.verify(req, state, metaOf(callbackURL), done)
+          : store.verify(req, state, done),
+      );
+      if (!ok) throw new LoginFailure("state_unknown", reasonIn(info));
+      return info;
+    },
+  };
+}
+
+/** Waits for the store's callback; a store that throws or rejects is an error like one it reports. */
+function answerOf(
+  ask: (done: (error: unknown, ...answer: unknown[]) => void) => unknown,
+): Promise<unknown[]> {
+  return new Promise((resolve, reject) => {
+    Promise.resolve(ask((error, ...answer) => (error ? reject(error) : resolve(answer)))).catch(reject);
+  });
+}
+
+function reasonIn(info: unknown): string {
+  const message =
+    typeof info === "string" ? info : (info as { message?: unknown } | null | undefined)?.message;
+  return typeof message === "string" && message !== ""
+    ? message
+    : "The state store does not know this callback's state";
+}

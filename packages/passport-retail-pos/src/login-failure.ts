@@ -1,0 +1,36 @@
+/** Why a login was not let in; what a custom callback finds in `info.code`. */
+export type LoginFailureCode =
+  | "access_denied"
+  | "state_missing"
+  | "state_unknown"
+  | "state_expired"
+  | "invalid_domain_prefix"
+  | "invalid_callback";
+
+/** What Passport hands on as `info` (or shows as `failureMessage`). Nothing in it comes from the query. */
+export interface LoginFailureInfo {
+  readonly code: LoginFailureCode;
+  /** What happened, and what to look at. */
+  readonly message: string;
+}
+
+const STATUS: Record<LoginFailureCode, 400 | 403> = {
+  access_denied: 403,
+  state_missing: 403,
+  state_unknown: 403,
+  state_expired: 403,
+  invalid_domain_prefix: 400,
+  invalid_callback: 400,
+};
+
+/** Thrown inside a login to end it with `fail(info, status)`; it never leaves the strategy. */
+export class LoginFailure extends Error {
+  readonly info: LoginFailureInfo;
+  readonly status: number;
+
+  constructor(code: LoginFailureCode, message: string) {
+    super(message);
+    this.info = { code, message };
+    this.status = STATUS[code];
+  }
+}

@@ -1,0 +1,131 @@
+import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
+import type { StateStore } from "./custom-state.js";
+
+/** Options of both styles. */
+interface CommonOptions {
+  /** Passport's name for the session slot of logins under way; default `retail-pos:` and the host of `authUrl`. */
+  sessionKey?: string;
+  /** A state store of your own, as passport-oauth2 defines it; default: the session. Not a token store. */
+  store?: StateStore;
+  /** Sent only if given; the service knows no scopes (R1). */
+  scope?: string | string[];
+  /** Joins a list of scopes; default a space. */
+  scopeSeparator?: string;
+  /** Whether verify gets the request first; default false. */
+  passReqToCallback?: boolean;
+  /** Trust `X-Forwarded-Proto` and `-Host` where `callbackURL` is relative; default: what the application trusts. */
+  proxy?: boolean;
+  /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
+  clock?: () => number;
+}
+
+/** With a client that the application made: one client for login, bearer and everything else. */
+interface ClientOptions extends CommonOptions {
+  client: RetailPos;
+  /** Only where it differs from the client's `redirectUri`; may be relative. */
+  callbackURL?: string;
+}
+
+/** Passport style: the strategy makes the client; it is `strategy.client`. */
+interface PassportOptions
+  extends CommonOptions,
+    Omit<RetailPosOptions, "clientId" | "redirectUri" | "store" | "clock"> {
+  clientID: string;
+  /** Exactly as registered; a relative one is resolved against each request. */
+  callbackURL: string;
+  /** Where tokens are kept; core's `store`. */
+  tokenStore?: TokenStore;
+}
+
+export type RetailPosStrategyOptions = ClientOptions | PassportOptions;
+
+/** The options after the door. */
+export interface StrategySettings {
+  readonly client: RetailPos;
+  readonly authorizationURL: string;
+  /** With `{domain_prefix}` in it. */
+  readonly tokenURL: string;
+  readonly clientID: string;
+  /** What the client sends where no login says otherwise. */
+  readonly redirectUri: string;
+  /** As given; may be relative. */
+  readonly callbackURL: string | undefined;
+  readonly sessionKey: string;
+  readonly store: StateStore | undefined;
+  readonly clock: () => number;
+}
+
+/** Where a relative callback URL leads without a request: nowhere, visibly. */
+const NO_REQUEST = "http://callback-url-is-relative.invalid";
+
+/** @throws {TypeError} naming the option that is wrong. */
+export function checkOptions(options: RetailPosStrategyOptions): StrategySettings {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  const { state, pkce, store, sessionKey, clock } = options as unknown as Record<string, unknown>;
+  if (state === false)
+    throw new TypeError("state cannot be switched off: without it anybody can log a person in");
+  if (pkce) throw new TypeError("pkce is not supported by the service; leave the option out");
+  if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey === "")) {
+    throw new TypeError("sessionKey must be a non-empty text");
+  }
+  if (clock !== undefined && typeof clock !== "function") throw new TypeError("clock must be a function");
+
+  const client = clientOf(options);
+  const authorization = client.authorizationUrl("settings");
+  const { host, origin, pathname, searchParams } = authorization;
+  // Asked from the client through its public methods, so that any client will do.
+  const sample = client.retailer("sample-retailer").baseUrl.replace("sample-retailer", "{domain_prefix}");
+  return {
+    client,
+    authorizationURL: `${origin}${pathname}`,
+    tokenURL: `${sample}/api/1.0/token`,
+    clientID: searchParams.get("client_id") ?? "",
+    redirectUri: searchParams.get("redirect_uri") ?? "",
+    callbackURL: options.callbackURL,
+    sessionKey: options.sessionKey ?? `retail-pos:${host}`,
+    store: stateStore(store),
+    clock: options.clock ?? Date.now,
+  };
+}
+
+function clientOf(options: RetailPosStrategyOptions): RetailPos {
+  if ("client" in options && options.client !== undefined) {
+    for (const method of ["authorizationUrl", "exchange", "connect", "retailer"] as const) {
+      if (typeof options.client?.[method] !== "function")
+        throw new TypeError("client must be what retailPos() returns");
+    }
+    for (const name of ["authUrl", "baseUrl", "clientID", "clientSecret", "tokenStore"]) {
+      if (name in options)
+        throw new TypeError(`${name} belongs to the client: give either client or ${name}`);
+    }
+    callbackUrl(options.callbackURL ?? "/");
+    return options.client;
+  }
+  const { clientID, callbackURL, tokenStore, store: _stateStore, ...rest } = options as PassportOptions;
+  if (typeof clientID !== "string" || clientID.trim() === "")
+    throw new TypeError("clientID must be a non-empty text");
+  return retailPos({
+    ...rest,
+    clientId: clientID,
+    redirectUri: callbackUrl(callbackURL),
+    ...(tokenStore !== undefined && { store: tokenStore }),
+  });
+}
+
+function callbackUrl(value: unknown): string {
+  if (typeof value !== "string" || value === "" || /[\s#]/.test(value)) {
+    throw new TypeError("callbackURL must be a URL without a fragment, exactly as registered");
+  }
+  if (URL.canParse(value)) return value;
+  if (!URL.canParse(value, NO_REQUEST)) throw new TypeError("callbackURL must be a URL");
+  return new URL(value, NO_REQUEST).href;
+}
+
+function stateStore(value: unknown): StateStore | undefined {
+  if (value === undefined || value === null || typeof value === "boolean") return undefined; // passport-oauth2's `true`: the session
+  const { store, verify } = value as Partial<StateStore>;
+  if (typeof store === "function" && typeof verify === "function") return value as StateStore;
+  throw new TypeError(
+    "store must be a state store with store() and verify(); a token store is given as tokenStore",
+  );
+}

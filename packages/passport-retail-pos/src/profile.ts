@@ -1,0 +1,36 @@
+import type { DomainPrefix, TokenSet } from "@retail-pos/core";
+
+/** Who logged in, in Passport's normalized form: the service names nothing but the domain prefix. */
+export interface RetailPosProfile {
+  provider: "retail-pos";
+  id: string;
+  domainPrefix: DomainPrefix;
+  displayName: string;
+}
+
+/** The token response as passport-oauth2 would pass it on (2.2), without the refresh token. Seconds, as on the wire. */
+export interface TokenParams {
+  access_token: string;
+  token_type: "Bearer";
+  /** Seconds since the Unix epoch; absent when the service named no usable expiry. */
+  expires?: number;
+  /** Seconds from the token request until expiry. */
+  expires_in?: number;
+  domain_prefix: DomainPrefix;
+}
+
+export function profileOf(domainPrefix: DomainPrefix): RetailPosProfile {
+  return { provider: "retail-pos", id: domainPrefix, domainPrefix, displayName: domainPrefix };
+}
+
+export function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenParams {
+  return {
+    access_token: access.value,
+    token_type: "Bearer",
+    ...(access.expiresAt !== undefined && {
+      expires: Math.floor(access.expiresAt / 1000),
+      expires_in: Math.round((access.expiresAt - issuedAt) / 1000),
+    }),
+    domain_prefix: domainPrefix,
+  };
+}

@@ -1,0 +1,193 @@
+import type { RetailPos } from "@retail-pos/core";
+import type { Request } from "express";
+import OAuth2Strategy from "passport-oauth2";
+import { customState } from "./custom-state.js";
+import { handleLogin, type LoginOptions, type LoginView } from "./login.js";
+import { checkOptions, type RetailPosStrategyOptions } from "./options.js";
+import type { RetailPosProfile, TokenParams } from "./profile.js";
+import { sessionState } from "./session-state.js";
+import type { StateKeeper } from "./state-keeper.js";
+import {
+  type AnyVerify,
+  type RetailPosLogin,
+  styleOf,
+  type VerifyDone,
+  type VerifyResult,
+} from "./verify.js";
+
+type WithRequest = RetailPosStrategyOptions & { passReqToCallback: true };
+type WithoutRequest = RetailPosStrategyOptions & { passReqToCallback?: false };
+
+declare global {
+  namespace Express {
+    interface AuthInfo {
+      /** What `authenticate("retail-pos", { state })` was given when the login started. */
+      state?: unknown;
+    }
+  }
+}
+
+/** passport-oauth2's own fields, which its types leave out. */
+interface BaseFields {
+  _scope: string | string[] | undefined;
+  _scopeSeparator: string;
+  _trustProxy: boolean | undefined;
+  _verify: AnyVerify;
+  _passReqToCallback: boolean | undefined;
+  _stateStore: StateKeeper;
+  _loadUserProfile(accessToken: string, done: (error?: unknown, profile?: unknown) => void): void;
+}
+
+/** Passport's actions on one request. */
+type Actions = Pick<LoginView, "success" | "fail" | "redirect" | "error"> & { pass(): void };
+
+/**
+ * Log in with store. Checks state and domain prefix before a secret goes anywhere, trades the code at
+ * the token endpoint of the retailer who logged in, and keeps the tokens in {@link client} once verify
+ * has accepted.
+ *
+ * passport-oauth2's hooks (`authorizationParams`, `tokenParams`, `userProfile`, `parseErrorResponse`) can
+ * be overridden by a further subclass.
+ */
+export class RetailPosStrategy extends OAuth2Strategy {
+  /** The client that keeps the tokens: the one given, or the one made from the options. */
+  readonly client: RetailPos;
+  private readonly redirectUri: string;
+  private readonly callbackURL: string | undefined;
+
+  /**
+   * @param verify `(login)` returning a user, maybe as a promise, or `(login, done)`; passport-oauth2's
+   * `(accessToken, refreshToken, profile, done)` and `(accessToken, refreshToken, params, profile, done)`
+   * work as well. With `passReqToCallback` the request comes first. They are told apart by declared length.
+   * @throws {TypeError} naming the option that is wrong.
+   */
+  constructor(options: WithoutRequest, verify: (login: RetailPosLogin, done: VerifyDone) => VerifyResult);
+  constructor(
+    options: WithoutRequest,
+    verify: (
+      accessToken: string,
+      refreshToken: string,
+      profile: RetailPosProfile,
+      done: VerifyDone,
+    ) => VerifyResult,
+  );
+  constructor(
+    options: WithoutRequest,
+    verify: (
+      accessToken: string,
+      refreshToken: string,
+      params: TokenParams,
+      profile: RetailPosProfile,
+      done: VerifyDone,
+    ) => VerifyResult,
+  );
+  constructor(
+    options: WithRequest,
+    verify: (req: Request, login: RetailPosLogin, done: VerifyDone) => VerifyResult,
+  );
+  constructor(
+    options: WithRequest,
+    verify: (
+      req: Request,
+      accessToken: string,
+      refreshToken: string,
+      profile: RetailPosProfile,
+      done: VerifyDone,
+    ) => VerifyResult,
+  );
+  constructor(
+    options: WithRequest,
+    verify: (
+      req: Request,
+      accessToken: string,
+      refreshToken: string,
+      params: TokenParams,
+      profile: RetailPosProfile,
+      done: VerifyDone,
+    ) => VerifyResult,
+  );
+  constructor(options: RetailPosStrategyOptions, verify: AnyVerify) {
+    const settings = checkOptions(options);
+    styleOf(verify, options.passReqToCallback === true);
+    const { client, authorizationURL, tokenURL, clientID, redirectUri, callbackURL, sessionKey } = settings;
+    super(
+      {
+        authorizationURL,
+        tokenURL,
+        clientID,
+        // The base class would keep the secret where anybody can print it. Only the client has it.
+        clientSecret: "",
+        callbackURL,
+        sessionKey,
+        scope: options.scope,
+        scopeSeparator: options.scopeSeparator,
+        proxy: options.proxy,
+        passReqToCallback: options.passReqToCallback as false,
+      },
+      verify,
+    );
+    this.name = "retail-pos";
+    this.client = client;
+    this.redirectUri = redirectUri;
+    this.callbackURL = callbackURL;
+    this._oauth2.useAuthorizationHeaderforGET(true); // a hook's own calls must not carry the bearer in a URL
+    const metaOf = (callback: string | undefined) => ({
+      authorizationURL,
+      tokenURL,
+      clientID,
+      callbackURL: callback ?? redirectUri,
+    });
+    this.base._stateStore = settings.store
+      ? customState(settings.store, metaOf)
+      : sessionState(sessionKey, settings.clock);
+  }
+
+  /** Starts a login, or finishes one where the request is the service's callback. */
+  override authenticate(req: Request, options: LoginOptions = {}): void {
+    // The actions are read at once: authenticate(instance) writes every request's onto one object.
+    void handleLogin(this.viewOf(this as unknown as Actions), req, options ?? {});
+  }
+
+  /** The profile of one login; a subclass may fetch a richer one. The default one is what `super.userProfile` gives. */
+  override userProfile(_accessToken: string, done: (error?: unknown, profile?: unknown) => void): void {
+    done(null, (this as { profile?: RetailPosProfile }).profile);
+  }
+
+  private get base(): BaseFields {
+    return this as unknown as BaseFields;
+  }
+
+  private viewOf({ success, fail, redirect, error }: Actions): LoginView {
+    const { base } = this;
+    const hasOwnParser = this.parseErrorResponse !== OAuth2Strategy.prototype.parseErrorResponse;
+    return {
+      client: this.client,
+      states: base._stateStore,
+      redirectUri: this.redirectUri,
+      callbackURL: this.callbackURL,
+      trustProxy: base._trustProxy === true,
+      scope: base._scope,
+      scopeSeparator: base._scopeSeparator,
+      verify: base._verify,
+      passReqToCallback: base._passReqToCallback === true,
+      authorizationParams: (options) => this.authorizationParams(options),
+      tokenParams: (options) => this.tokenParams(options),
+      parseErrorResponse: hasOwnParser ? (body, status) => this.parseErrorResponse(body, status) : undefined,
+      profileOf: (accessToken, byDefault) => this.loadProfile(accessToken, byDefault),
+      success: (user, info) => success.call(this, user, info),
+      fail: (info, status) => fail.call(this, info, status),
+      redirect: (url) => redirect.call(this, url),
+      error: (problem) => error.call(this, problem),
+    };
+  }
+
+  /** Runs the hook on an object of this login's own, from which `super.userProfile` takes the default. */
+  private loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
+    const own: { base: BaseFields } = Object.create(this, { profile: { value: byDefault } });
+    return new Promise((resolve, reject) => {
+      own.base._loadUserProfile(accessToken, (error, profile) =>
+        error ? reject(error) : resolve((profile ?? byDefault) as RetailPosProfile),
+      );
+    });
+  }
+}

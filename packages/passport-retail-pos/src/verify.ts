@@ -1,0 +1,108 @@
+import type { DomainPrefix, TokenSet } from "@retail-pos/core";
+import type { Request } from "express";
+import type { RetailPosProfile, TokenParams } from "./profile.js";
+
+/** A finished login, before the application has accepted it. */
+export interface RetailPosLogin {
+  domainPrefix: DomainPrefix;
+  /** Kept by the client as soon as the login is accepted; an application needs no copy. */
+  tokens: TokenSet;
+  params: TokenParams;
+  profile: RetailPosProfile;
+}
+
+/** Ends a verify: with an error, with a user, or with a falsy user (and perhaps a reason) to refuse the login. */
+export type VerifyDone = (error?: unknown, user?: Express.User | false | null, info?: object) => void;
+
+type User = Express.User | false | null | undefined;
+// biome-ignore lint/suspicious/noConfusingVoidType: a verify with `done` returns nothing
+export type VerifyResult = User | void | Promise<User | void>;
+
+/** The application's answer. */
+export interface Verdict {
+  readonly user: unknown;
+  readonly info: object | undefined;
+}
+
+/** Any of the declared signatures; which one it is was told by its length. */
+// biome-ignore lint/suspicious/noExplicitAny: six signatures, told apart at run time
+export type AnyVerify = (...args: any[]) => unknown;
+
+/** How the function wants to be called. */
+export type VerifyStyle = "login" | "tokens" | "tokens with params";
+
+/**
+ * Tells a verify's style by its declared length (after `req`, where it takes one).
+ *
+ * @throws {TypeError} for a length that is none of ours.
+ */
+export function styleOf(verify: unknown, passReqToCallback: boolean): VerifyStyle {
+  if (typeof verify !== "function") throw new TypeError("verify must be a function");
+  const length = verify.length - (passReqToCallback ? 1 : 0);
+  if (length <= 2) return "login";
+  if (length === 4) return "tokens";
+  if (length === 5) return "tokens with params";
+  const req = passReqToCallback ? "req, " : "";
+  throw new TypeError(
+    `verify declares ${verify.length} parameters; it must be (${req}login[, done]), ` +
+      `(${req}accessToken, refreshToken, profile, done) or (${req}accessToken, refreshToken, params, profile, done)`,
+  );
+}
+
+/** How long a verify that declares `done` may leave a login without an answer. */
+const LONGEST_VERIFY_MS = 60_000;
+
+/**
+ * Calls verify and waits for its answer, whichever way it comes first: through `done`, as the returned
+ * user, as a promise of it, as a throw. Nobody's login hangs.
+ */
+export function askVerify(
+  verify: AnyVerify,
+  passReqToCallback: boolean,
+  req: Request,
+  login: RetailPosLogin,
+): Promise<Verdict> {
+  const style = styleOf(verify, passReqToCallback);
+  const args = argumentsFor(style, login);
+  if (passReqToCallback) args.unshift(req);
+  const declaresDone = verify.length > args.length;
+
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`verify did not answer within ${LONGEST_VERIFY_MS} ms`)),
+      LONGEST_VERIFY_MS,
+    );
+    const settle =
+      <T>(end: (value: T) => void) =>
+      (value: T) => {
+        clearTimeout(timer);
+        end(value);
+      };
+    const accept = settle(resolve);
+    const refuse = settle(reject);
+
+    const done: VerifyDone = (error, user, info) => (error ? refuse(error) : accept({ user, info }));
+    const returned = (user: unknown, isFinal: boolean) => {
+      if (user !== undefined || !declaresDone) accept({ user, info: undefined });
+      else if (isFinal) refuse(new Error("verify resolved without a user and without having called done"));
+    };
+    try {
+      const result = verify(...args, done);
+      if (isThenable(result)) Promise.resolve(result).then((user) => returned(user, true), refuse);
+      else returned(result, false);
+    } catch (error) {
+      refuse(error);
+    }
+  });
+}
+
+function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
+  const { access, refreshToken } = login.tokens;
+  if (style === "login") return [login];
+  if (style === "tokens") return [access.value, refreshToken, login.profile];
+  return [access.value, refreshToken, login.params, login.profile];
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
+}
