@@ -17,6 +17,7 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "examples/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    globalSetup: ["test/support/machine.ts"],
     testTimeout: 20_000,
   },
 });

@@ -1,0 +1,65 @@
+import { fileURLToPath } from "node:url";
+import { isRetailPosError, retailPos, type RetailPosOptions } from "@retail-pos/core";
+import { bearer } from "@retail-pos/express-bearer";
+import express, { type ErrorRequestHandler, type Express } from "express";
+import session from "express-session";
+import { loginRoutes, requireLogin } from "./login.js";
+import type { Settings } from "./settings.js";
+
+interface Product {
+  name: string;
+  sku: string;
+  price: string;
+  currency: string;
+  in_stock: number;
+}
+
+/** The whole application. `more` goes to the client, for example a store that several processes share. */
+export function createApp(settings: Settings, more: Partial<RetailPosOptions> = {}): Express {
+  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret } = settings;
+  const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...more });
+
+  const app = express();
+  app.set("view engine", "ejs");
+  app.set("views", fileURLToPath(new URL("../views", import.meta.url)));
+  app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
+  app.use(
+    session({
+      name: "express-login",
+      secret: sessionSecret,
+      resave: false,
+      saveUninitialized: false,
+      // Lax, not Strict: the cookie has to come along when the service sends the browser back.
+      cookie: { httpOnly: true, sameSite: "lax", secure: redirectUri.startsWith("https:") },
+    }),
+  );
+  app.use(loginRoutes(pos));
+
+  app.get("/", (req, res) => (req.user ? res.redirect("/products") : res.render("welcome")));
+
+  app.get(
+    "/products",
+    requireLogin,
+    bearer({ client: pos, retailer: (req) => req.user?.domainPrefix }),
+    async (req, res) => {
+      const answer = await req.retailPos.fetch("api/products");
+      if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
+      const { data } = (await answer.json()) as { data: Product[] };
+      const { expiresAt } = await req.retailPos.token();
+      res.render("products", { store: req.retailPos.domainPrefix, products: data, expiresAt });
+    },
+  );
+
+  app.use(showError);
+  return app;
+}
+
+/** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
+const showError: ErrorRequestHandler = (error, _req, res, next) => {
+  if (res.headersSent) return next(error);
+  const known = isRetailPosError(error);
+  if (!known || error.status >= 500) console.error(error);
+  res.set(known ? error.headers : undefined);
+  res.status(known ? error.status : 500);
+  res.render("problem", { code: known ? error.code : "error" });
+};

@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DAY_MS, failureOf, later, type Script, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { NotConnectedError, RateLimitedError, TokenEndpointError } from "./errors.js";
+import { memoryLock } from "./memory-lock.js";
+import { memoryStore } from "./memory-store.js";
+
+const down: Script = () => new Response("down", { status: 500 });
+const unhandled: unknown[] = [];
+const note = (error: unknown) => void unhandled.push(error);
+beforeAll(() => void process.on("unhandledRejection", note));
+afterAll(async () => {
+  await settled();
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
+describe("abort", () => {
+  test("ends this caller's wait only: the renewal goes on, is saved, and serves the others", async () => {
+    const { login, service, shop, time } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    const answer = later();
+    service.next(async (_, regular) => {
+      await answer.promise;
+      return regular();
+    });
+    const controller = new AbortController();
+    const first = failureOf(shop.token({ signal: controller.signal }));
+    await settled();
+    const second = shop.token({ signal: new AbortController().signal });
+    const reason = new Error("gone");
+    controller.abort(reason);
+    expect(await first).toBe(reason);
+    answer.resolve();
+    expect((await second).value).toBe("access-shop-2");
+    expect(service.spent()).toHaveLength(1);
+  });
+
+  test("of the only caller does not stop the renewal", async () => {
+    const { login, service, shop, time, types, value } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    const answer = later();
+    service.next(async (_, regular) => {
+      await answer.promise;
+      return regular();
+    });
+    const controller = new AbortController();
+    const only = failureOf(shop.token({ signal: controller.signal }));
+    await settled();
+    controller.abort();
+    expect(await only).toMatchObject({ name: "AbortError" });
+    answer.resolve();
+    await settled();
+    expect(types()).toEqual(["connected", "renewed"]);
+    expect(await value()).toBe("access-shop-2");
+    expect(service.spent()).toHaveLength(1);
+  });
+
+  test("before the call asks for nothing", async () => {
+    const { login, service, shop, time } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    expect(await failureOf(shop.token({ signal: AbortSignal.abort() }))).toMatchObject({ name: "AbortError" });
+    await settled();
+    expect(service.spent()).toEqual([]);
+  });
+
+  test("of everybody while the endpoint fails leaves nothing unhandled and nothing behind", async () => {
+    const { login, service, shop, time, value } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    const answer = later<Response>();
+    service.next(() => answer.promise);
+    const controller = new AbortController();
+    const callers = Array.from({ length: 10 }, () => failureOf(shop.token({ signal: controller.signal })));
+    await settled();
+    controller.abort();
+    await Promise.all(callers);
+    answer.reject(new Error("broken"));
+    await settled();
+    time.now += 1000;
+    expect(await value()).toBe("access-shop-2");
+  });
+});
+
+describe("a failure never poisons the next call", () => {
+  test("the first renewal fails, the next caller's succeeds", async () => {
+    const { login, service, time, value } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    service.next(down);
+    await failureOf(value());
+    time.now += 1000;
+    expect(await value()).toBe("access-shop-2");
+  });
+
+  for (const { name, fails } of [
+    { name: "rejects", fails: () => Promise.reject(new Error("no lock")) },
+    {
+      name: "throws at once",
+      fails: (): never => {
+        throw new Error("no lock");
+      },
+    },
+  ]) {
+    test(`a lock that ${name} fails the callers of that moment only`, async () => {
+      const lock = memoryLock();
+      let isBroken = true;
+      const { login, service, time, value } = start({
+        lock: (key, work) => (isBroken ? fails() : lock(key, work)),
+      });
+      await login();
+      time.now = T0 + DAY_MS;
+      expect(await failureOf(value())).toBeInstanceOf(Error);
+      isBroken = false;
+      time.now += 60_000;
+      expect(await value()).toBe("access-shop-2");
+      expect(service.spent()).toEqual(["refresh-shop-1"]);
+    });
+
+    test(`a lock that ${name} fails nobody while the held token lives, and is tried again`, async () => {
+      const lock = memoryLock();
+      let isBroken = true;
+      const { login, service, time, types, value } = start({
+        lock: (key, work) => (isBroken ? fails() : lock(key, work)),
+      });
+      await login();
+      time.now = T0 + DAY_MS - 200_000;
+      expect(await value()).toBe("access-shop-1");
+      await settled();
+      expect(types()).toContain("renewal_failed");
+      isBroken = false;
+      time.now += 60_000;
+      expect(await value()).toBe("access-shop-1");
+      await settled();
+      expect(await value()).toBe("access-shop-2");
+      expect(service.spent()).toEqual(["refresh-shop-1"]);
+    });
+  }
+
+  test("a lock that fails when it is released loses nothing", async () => {
+    const lock = memoryLock();
+    const { login, service, time, value } = start({
+      lock: async (key, work) => {
+        await lock(key, work);
+        throw new Error("could not be released");
+      },
+    });
+    await login();
+    time.now = T0 + DAY_MS;
+    expect(await value()).toBe("access-shop-2");
+    expect(service.spent()).toEqual(["refresh-shop-1"]);
+  });
+});
+
+describe("observers", () => {
+  for (const { name, observe } of [
+    {
+      name: "throw",
+      observe: () => {
+        throw new Error("observer");
+      },
+    },
+    { name: "reject", observe: () => Promise.reject(new Error("observer")) },
+  ]) {
+    test(`that ${name} disturb nothing`, async () => {
+      const { login, pos, service, time, value } = start({ observe });
+      await login();
+      time.now = T0 + DAY_MS - 1;
+      service.next(down);
+      expect(await value()).toBe("access-shop-1");
+      await settled();
+      time.now += 1000;
+      expect(await value()).toBe("access-shop-2");
+      time.now += DAY_MS;
+      service.next(() => new Response(null, { status: 429 }));
+      expect(await failureOf(value())).toBeInstanceOf(RateLimitedError);
+      time.now += 60_000;
+      service.revoke("shop");
+      expect(await failureOf(value())).toMatchObject({ code: "reconnect_required" });
+      await pos.disconnect("shop");
+      expect(await failureOf(value())).toBeInstanceOf(NotConnectedError);
+    });
+  }
+
+  test("may ask for a token themselves", async () => {
+    const asked: Array<Promise<unknown>> = [];
+    const { login, service, time, value, shop } = start({
+      observe: () => void asked.push(shop.token().catch((error: unknown) => error)),
+    });
+    await login();
+    time.now = T0 + DAY_MS;
+    service.next(down);
+    await failureOf(value());
+    time.now += 1000;
+    expect(await value()).toBe("access-shop-2");
+    const heard = await Promise.all(asked);
+    expect(heard).toEqual([
+      expect.objectContaining({ value: "access-shop-1" }),
+      expect.any(TokenEndpointError),
+      expect.objectContaining({ value: "access-shop-2" }),
+    ]);
+    expect(service.spent()).toHaveLength(2);
+  });
+});
+
+describe("a clock that jumps", () => {
+  for (const [name, jumpMs] of [
+    ["an hour back", -3_600_000],
+    ["a day back", -DAY_MS],
+    ["an hour forward", 3_600_000],
+    ["a day forward", DAY_MS],
+  ] as const) {
+    test(`${name} costs at most one renewal, and a token is served`, async () => {
+      const { login, service, time, value } = start();
+      await login();
+      await value();
+      time.now += jumpMs;
+      for (let count = 0; count < 20; count += 1) {
+        expect(await value()).toMatch(/^access-shop-[12]$/);
+        await settled();
+        time.now += 1000;
+      }
+      time.now -= jumpMs;
+      for (let count = 0; count < 20; count += 1) {
+        expect(await value()).toMatch(/^access-shop-[12]$/);
+        await settled();
+      }
+      expect(service.spent().length).toBeLessThanOrEqual(1);
+    });
+
+    test(`${name} during a hold-back or a refusal holds no retailer longer than an hour`, async () => {
+      const { login, service, time, value } = start();
+      await login();
+      time.now = T0 + 3 * DAY_MS;
+      service.next(() => new Response(null, { status: 429, headers: { "x-ratelimit-reset": "99999999999" } }));
+      await failureOf(value());
+      time.now += jumpMs + 3_600_000;
+      expect(await value()).toBe("access-shop-2");
+    });
+  }
+
+  test("back after the copy was made is no reason to trust the copy until then", async () => {
+    const store = memoryStore();
+    const { login, time, value } = start({ store });
+    await login();
+    time.now -= DAY_MS;
+    await start({ store }, undefined, time).pos.disconnect("shop");
+    expect(await failureOf(value())).toBeInstanceOf(NotConnectedError);
+  });
+});

@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import { DAY_MS, failureOf, json, later, oauthError, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { RateLimitedError, ReconnectRequiredError, TokenEndpointError } from "./errors.js";
+import { memoryLock } from "./memory-lock.js";
+import { memoryStore } from "./memory-store.js";
+
+test("a live token that the API rejected is renewed, once for all who report it", async () => {
+  const { login, service, shop } = start();
+  await login();
+  const rejected = "access-shop-1";
+  const tokens = await Promise.all(Array.from({ length: 100 }, () => shop.token({ rejected })));
+  expect(new Set(tokens.map(({ value }) => value))).toEqual(new Set(["access-shop-2"]));
+  expect(service.spent()).toEqual(["refresh-shop-1"]);
+});
+
+test("reports that come after the renewal get the new token without another", async () => {
+  const { login, service, shop } = start({ cacheMs: 0 });
+  await login();
+  await shop.token({ rejected: "access-shop-1" });
+  for (let count = 0; count < 10; count += 1) {
+    expect((await shop.token({ rejected: "access-shop-1" })).value).toBe("access-shop-2");
+  }
+  expect(service.spent()).toHaveLength(1);
+});
+
+test("a value that is not the held one causes no renewal", async () => {
+  const { login, service, shop, value } = start();
+  await login();
+  for (const rejected of ["somebody-else's", "", "refresh-shop-1"]) {
+    expect((await shop.token({ rejected })).value).toBe("access-shop-1");
+  }
+  expect(await value()).toBe("access-shop-1");
+  expect(service.spent()).toEqual([]);
+});
+
+test("where the store holds another token, that one is used and nothing is requested", async () => {
+  const shared = { store: memoryStore(), lock: memoryLock() };
+  const one = start(shared);
+  const two = start(shared, one.service, one.time);
+  await one.login();
+  await two.value();
+  await one.shop.token({ rejected: "access-shop-1" });
+  expect((await two.shop.token({ rejected: "access-shop-1" })).value).toBe("access-shop-2");
+  expect(one.service.spent()).toHaveLength(1);
+});
+
+test("two processes that report the same token at the same time cause one request", async () => {
+  const shared = { store: memoryStore(), lock: memoryLock() };
+  const one = start(shared);
+  const two = start(shared, one.service, one.time);
+  await one.login();
+  await two.value();
+  const asked = [one, two, one, two].map(({ shop }) => shop.token({ rejected: "access-shop-1" }));
+  expect((await Promise.all(asked)).map(({ value }) => value)).toEqual(Array(4).fill("access-shop-2"));
+  expect(one.service.spent()).toHaveLength(1);
+});
+
+test("in a process that has just started, the stored token is recognised as the rejected one", async () => {
+  const store = memoryStore();
+  const one = start({ store });
+  await one.login();
+  const restarted = start({ store }, one.service, one.time);
+  expect((await restarted.shop.token({ rejected: "access-shop-1" })).value).toBe("access-shop-2");
+});
+
+for (const { name, answer, error } of [
+  { name: "500", answer: () => new Response("down", { status: 500 }), error: TokenEndpointError },
+  { name: "429", answer: () => new Response(null, { status: 429 }), error: RateLimitedError },
+  { name: "invalid_grant", answer: () => oauthError("invalid_grant"), error: ReconnectRequiredError },
+]) {
+  test(`the rejected token is not handed out again, to nobody, while renewing fails with ${name}`, async () => {
+    const { events, login, service, shop, time } = start({ cacheMs: 0 });
+    await login();
+    service.always(answer);
+    expect(await failureOf(shop.token({ rejected: "access-shop-1" }))).toBeInstanceOf(error);
+    for (let count = 0; count < 100; count += 1) {
+      time.now += 10;
+      expect(await failureOf(shop.token())).toBeInstanceOf(error);
+      expect(shop.tokenNow?.()).toBeUndefined();
+    }
+    await settled();
+    expect(service.spent().length).toBeLessThanOrEqual(2);
+    for (const event of events) if (event.type === "renewal_failed") expect(event.servedHeldToken).toBe(false);
+  });
+}
+
+test("during a hold-back, what another process renewed meanwhile is used", async () => {
+  const shared = { store: memoryStore(), lock: memoryLock() };
+  const one = start(shared);
+  const two = start(shared, one.service, one.time);
+  await one.login();
+  await two.value();
+  one.service.next(() => new Response(null, { status: 429 }));
+  await failureOf(two.shop.token({ rejected: "access-shop-1" }));
+  await one.shop.token({ rejected: "access-shop-1" });
+  expect((await two.shop.token()).value).toBe("access-shop-2");
+  expect(one.service.spent()).toHaveLength(2);
+});
+
+test("a report during an early renewal waits for that one", async () => {
+  const { login, service, shop, time } = start();
+  await login();
+  time.now = T0 + DAY_MS - 1000;
+  const answer = later();
+  service.next(async (_, regular) => {
+    await answer.promise;
+    return regular();
+  });
+  expect((await shop.token()).value).toBe("access-shop-1");
+  await settled();
+  const reported = shop.token({ rejected: "access-shop-1" });
+  const bystander = shop.token();
+  await settled();
+  answer.resolve();
+  expect((await reported).value).toBe("access-shop-2");
+  expect((await bystander).value).toBe("access-shop-2");
+  expect(service.spent()).toHaveLength(1);
+});
+
+test("a token that was rejected before a login is forgotten with the login", async () => {
+  const { login, pos, service, shop } = start();
+  const tokens = await login();
+  service.next(() => oauthError("invalid_grant"));
+  await failureOf(shop.token({ rejected: "access-shop-1" }));
+  service.next(() => json({ access_token: "access-shop-1", refresh_token: "r", expires_in: 60 }));
+  await pos.connect(await pos.exchange("shop", "code"));
+  expect((await shop.token()).value).toBe(tokens.access.value);
+});
+
+test("an answer that repeats an older rejected token is not handed out", async () => {
+  const { login, service, shop, time } = start();
+  await login();
+  await shop.token({ rejected: "access-shop-1" });
+  service.always(() => json({ access_token: "access-shop-1", expires_in: 86_400 }));
+  const handedOut: string[] = [];
+  for (let count = 0; count < 10; count += 1) {
+    time.now += 100;
+    await shop.token({ rejected: "access-shop-2" }).then(
+      ({ value }) => handedOut.push(value),
+      () => {},
+    );
+  }
+  expect(handedOut).toEqual([]);
+});

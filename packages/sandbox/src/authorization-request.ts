@@ -1,0 +1,37 @@
+import { repeatedNames } from "./http.js";
+import { isSameSecret } from "./secrets.js";
+
+/** An authorization request (4.1), or what is wrong with it in words for the developer who sent it. */
+export type AuthorizationRequest = { readonly state: string } | { readonly problem: string };
+
+const required = ["response_type", "client_id", "redirect_uri", "state"];
+const minStateLength = 8;
+
+/** Names it does not know are ignored (RFC 6749 3.1), `scope` among them: scopes are unsupported. */
+export function readAuthorizationRequest(
+  query: URLSearchParams,
+  application: { clientId: string; redirectUri: string },
+): AuthorizationRequest {
+  const [repeated] = repeatedNames(query);
+  if (repeated !== undefined) return { problem: `The parameter ${repeated} was sent more than once.` };
+  const missing = required.filter((name) => !query.get(name));
+  if (missing.length > 0) return { problem: `Missing from the request: ${missing.join(", ")}.` };
+
+  const { response_type, client_id, redirect_uri, state = "" } = Object.fromEntries(query);
+  if (!isSameSecret(client_id ?? "", application.clientId)) {
+    return { problem: "No application is registered under this client_id." };
+  }
+  if (redirect_uri !== application.redirectUri) {
+    return {
+      problem: `redirect_uri must be exactly the registered ${application.redirectUri}, with no extra parameters.`,
+    };
+  }
+  if (response_type !== "code")
+    return { problem: 'response_type must be "code": no other grant is supported.' };
+  if ([...state].length < minStateLength) {
+    return {
+      problem: `state must have at least ${minStateLength} characters, and nobody should be able to guess it.`,
+    };
+  }
+  return { state };
+}

@@ -1,0 +1,59 @@
+import type { Grant } from "./grants.js";
+import { fingerprintOf, newSecret } from "./secrets.js";
+
+/** An authorization code on its way from the consent page to the token endpoint. */
+export interface AuthorizationCode {
+  readonly domainPrefix: string;
+  readonly redirectUri: string;
+  readonly issuedAt: number;
+  /** What it was exchanged for; once set, the code is spent. */
+  spentOn?: Grant;
+}
+
+export interface AuthorizationCodes {
+  issue(domainPrefix: string, redirectUri: string): string;
+  /** The code if it can be exchanged at this store with this address, else the reason why not. */
+  redeemable(value: string, domainPrefix: string, redirectUri: string): AuthorizationCode | Refusal;
+  /** Whether this store has a code nobody has exchanged yet. */
+  isWaiting(domainPrefix: string): boolean;
+}
+
+/** `replayOf`: what the code had been exchanged for before. */
+export interface Refusal {
+  readonly refused: string;
+  readonly replayOf?: Grant;
+}
+
+/** Section 8: a code is good for ten minutes, once. */
+export const codeLifetimeMs = 600_000;
+
+export function authorizationCodes(now: () => number): AuthorizationCodes {
+  const codes = new Map<string, AuthorizationCode>();
+  const isFresh = (code: AuthorizationCode) => now() - code.issuedAt <= codeLifetimeMs;
+
+  function forgetOld(): void {
+    for (const [fingerprint, code] of codes) if (!isFresh(code)) codes.delete(fingerprint);
+  }
+
+  return {
+    issue(domainPrefix, redirectUri) {
+      forgetOld();
+      const { value, kept } = newSecret("code");
+      codes.set(kept.fingerprint, { domainPrefix, redirectUri, issuedAt: now() });
+      return value;
+    },
+    redeemable(value, domainPrefix, redirectUri) {
+      const code = codes.get(fingerprintOf(value));
+      if (!code || code.domainPrefix !== domainPrefix) return { refused: "This store issued no such code." };
+      if (code.spentOn) return { refused: "This code has been used already.", replayOf: code.spentOn };
+      if (!isFresh(code)) return { refused: "This code is older than ten minutes." };
+      if (code.redirectUri !== redirectUri)
+        return { refused: "redirect_uri is not the one the code was made for." };
+      return code;
+    },
+    isWaiting: (domainPrefix) =>
+      [...codes.values()].some(
+        (code) => code.domainPrefix === domainPrefix && !code.spentOn && isFresh(code),
+      ),
+  };
+}

@@ -1,0 +1,88 @@
+import { readAuthorizationRequest } from "./authorization-request.js";
+import { consentPage, problemPage } from "./consent-page.js";
+import {
+  type Answer,
+  type Incoming,
+  isCrossSite,
+  mediaTypeOf,
+  methodNotAllowed,
+  repeatedNames,
+} from "./http.js";
+import { canConnect, notApprovedLimit, type Retailer } from "./retailers.js";
+import { type Service, storeChanged } from "./service.js";
+
+/** `{auth_url}/connect` (4.1): GET shows the consent page, its form comes back as a POST. */
+export function connect(service: Service, request: Incoming): Answer {
+  if (request.method === "GET" || request.method === "HEAD") return askForConsent(service, request);
+  if (request.method === "POST") return answerConsent(service, request);
+  return methodNotAllowed("GET, HEAD, POST");
+}
+
+/** The address an approval sends the browser to (2.3), with a fresh code in it. */
+export function approve(service: Service, retailer: Retailer, state: string, redirectUri: string): URL {
+  const { domainPrefix } = retailer;
+  retailer.approvedAt ??= service.now();
+  const code = service.codes.issue(domainPrefix, redirectUri);
+  storeChanged(service, domainPrefix);
+  return withParameters(redirectUri, { code, domain_prefix: domainPrefix, state });
+}
+
+/** The address a refusal sends the browser to: the error alone, with no state (2.3). */
+export function decline(redirectUri: string): URL {
+  return withParameters(redirectUri, { error: "access_denied" });
+}
+
+export const limitProblem: string = `This application is not approved, and ${notApprovedLimit} stores are connected to it already. Choose one of those, or have the application approved (start the sandbox with --approved).`;
+
+function askForConsent(service: Service, { query }: Incoming): Answer {
+  const asked = readAuthorizationRequest(query, service.settings);
+  if ("problem" in asked)
+    return problemPage(400, "This request cannot be shown to a retailer", asked.problem);
+  return consentPage(service, service.consents.open(asked.state));
+}
+
+function answerConsent(service: Service, request: Incoming): Answer {
+  const form = new URLSearchParams(request.body);
+  if (isCrossSite(request))
+    return problemPage(403, "This answer came from another site", "Nothing was approved.");
+  if (mediaTypeOf(request) !== "application/x-www-form-urlencoded" || repeatedNames(form).length > 0) {
+    return problemPage(400, "This answer cannot be read", "Start the login again from the application.");
+  }
+  const state = service.consents.answer(form.get("request") ?? "");
+  if (state === undefined) {
+    return problemPage(
+      400,
+      "This page has been answered already",
+      "Start the login again from the application.",
+    );
+  }
+  if (form.get("decision") === "decline") return redirectTo(decline(service.settings.redirectUri));
+  return approveFromForm(service, form, state);
+}
+
+function approveFromForm(service: Service, form: URLSearchParams, state: string): Answer {
+  const { retailers, settings } = service;
+  const retailer = retailers.find(form.get("store") ?? "");
+  if (form.get("decision") !== "approve" || !retailer) {
+    return problemPage(
+      400,
+      "No store was chosen",
+      "Start the login again from the application and pick a store.",
+    );
+  }
+  if (!canConnect(retailers, retailer, settings.approved)) {
+    return problemPage(403, "No more stores can be connected", limitProblem);
+  }
+  return redirectTo(approve(service, retailer, state, settings.redirectUri));
+}
+
+function redirectTo(location: URL): Answer {
+  return { status: 302, headers: { Location: location.href, "Cache-Control": "no-store" }, body: "" };
+}
+
+/** Keeps what the registered address carries itself (RFC 6749 3.1.2). */
+function withParameters(redirectUri: string, parameters: Record<string, string>): URL {
+  const url = new URL(redirectUri);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
+  return url;
+}

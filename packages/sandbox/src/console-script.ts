@@ -1,0 +1,133 @@
+/**
+ * What runs in the console's page: puts the pieces the service sends in their
+ * places, ticks the countdowns, presses the buttons. All HTML is made, and
+ * escaped, by console-page.ts.
+ */
+export const consoleScript = `"use strict";
+const pageToken = document.querySelector('meta[name="page-token"]').content;
+const byId = (id) => document.getElementById(id);
+let serviceAhead = Number(document.querySelector('meta[name="service-now"]').content) - Date.now();
+
+const events = new EventSource("/console/events");
+events.onopen = () => showLive("Live", "on");
+events.onerror = () => showLive("Not running. Waiting for the sandbox…", "off");
+events.addEventListener("overview", (event) => put(event));
+events.addEventListener("store", (event) => put(event));
+events.addEventListener("request", (event) => {
+  const { id, html } = read(event);
+  const row = elementOf(html);
+  const old = byId(id);
+  if (old) return old.replaceWith(row);
+  const list = byId("requests");
+  row.classList.add("new");
+  list.prepend(row);
+  while (list.children.length > 200) list.lastElementChild.remove();
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.action) return press(button);
+  if (button.dataset.copy) return copy(button, button.dataset.copy);
+  if (button.id === "token-copy") return copy(button, byId("token-value").textContent);
+  if (button.id === "token-close") return byId("token-dialog").close();
+});
+byId("token-dialog").addEventListener("close", () => { byId("token-value").textContent = ""; });
+
+setInterval(tick, 1000);
+tick();
+
+async function press(button) {
+  const { action, user } = button.dataset;
+  const domainPrefix = button.closest("[data-store]").dataset.store;
+  try {
+    const response = await fetch("/console/actions", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Page-Token": pageToken },
+      body: JSON.stringify({ action, domainPrefix, user }),
+    });
+    const { said, token, error } = await response.json();
+    say(said || error);
+    if (token) showToken(token);
+  } catch {
+    say("The sandbox does not answer. Is it still running?");
+  }
+}
+
+function showToken(token) {
+  byId("token-value").textContent = token;
+  byId("token-dialog").showModal();
+}
+
+async function copy(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Select and copy";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+}
+
+/* A new piece takes the old one's place; what was open stays open, and the focus stays where it was. */
+function put(event) {
+  const { id, html } = read(event);
+  const old = byId(id);
+  if (!old) return;
+  const next = elementOf(html);
+  for (const details of old.querySelectorAll("details[open]")) {
+    const same = next.querySelector("#" + CSS.escape(details.id));
+    if (same) same.open = true;
+  }
+  const focused = old.contains(document.activeElement) && document.activeElement.id;
+  old.replaceWith(next);
+  if (focused) {
+    const same = byId(focused);
+    const fallback = next.querySelector(".actions button:not([disabled])");
+    (same && !same.disabled ? same : fallback)?.focus({ preventScroll: true });
+  }
+  tick();
+}
+
+function read(event) {
+  const data = JSON.parse(event.data);
+  serviceAhead = data.now - Date.now();
+  return data;
+}
+
+function elementOf(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html.trim();
+  return template.content.firstElementChild;
+}
+
+function tick() {
+  const now = Date.now() + serviceAhead;
+  for (const countdown of document.querySelectorAll("[data-until]")) {
+    const left = Number(countdown.dataset.until) - now;
+    countdown.classList.toggle("over", left <= 0);
+    countdown.firstElementChild.textContent = left > 0 ? clockWords(left) : countdown.dataset.over;
+    const bar = countdown.querySelector("progress");
+    if (bar) bar.value = Math.max(0, left);
+  }
+}
+
+function clockWords(ms) {
+  const seconds = Math.ceil(ms / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const parts = [Math.floor((seconds % 3600) / 60), seconds % 60].map((part) => String(part).padStart(2, "0"));
+  return (hours > 0 ? hours + ":" : "") + parts.join(":");
+}
+
+let forget;
+function say(words) {
+  byId("said").textContent = words;
+  clearTimeout(forget);
+  forget = setTimeout(() => { byId("said").textContent = ""; }, 6000);
+}
+
+function showLive(words, state) {
+  byId("live").textContent = words;
+  byId("live").dataset.state = state;
+}
+`;

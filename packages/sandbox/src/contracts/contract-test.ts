@@ -1,0 +1,29 @@
+/** How tests are declared: `test` of node:test or vitest, `it` of mocha or jest, or anything of this shape. */
+export type ContractTest = (name: string, run: () => Promise<void>) => unknown;
+
+/** A few turns of the event loop: long enough for whoever is about to do the wrong thing to do it. */
+export async function turns(count = 5): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A promise and what resolves it, to hold work open without waiting for time to pass. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** The result of `promise`, or an error with this message after `ms`: a contract reports a hang, it does not join it. */
+export async function within<T>(ms: number, message: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${message} (waited ${ms} ms)`)), ms);
+  });
+  try {
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

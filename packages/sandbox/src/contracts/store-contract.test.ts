@@ -1,0 +1,115 @@
+import type { TokenSet, TokenStore } from "@retail-pos/core";
+import { describe, expect, test } from "vitest";
+import { storeContract } from "./index.js";
+
+describe("a careful store passes", () => {
+  storeContract(test, () => mapStore());
+
+  const shared = new Map<string, TokenSet>();
+  describe("also where two stores keep tokens in one place", () => {
+    storeContract(test, () => mapStore({ sets: shared }), { shared: true });
+  });
+});
+
+describe("the contract catches a store that", () => {
+  const broken: [string, Flaws, RegExp][] = [
+    ["ignores `replacing`", { ignoresReplacing: true }, /older version/],
+    ["saves over nothing", { savesOverNothing: true }, /where nothing is stored/],
+    ["compares tokens instead of versions", { comparesTokens: true }, /only the version is compared/],
+    ["reads, waits, then writes", { waitsBeforeWriting: true }, /exactly one saves/],
+    ["keeps the object it was given", { keepsGiven: true }, /after it was saved/],
+    ["hands out its own object", { handsOutOwn: true }, /loaded object/],
+    ["never says whether it saved", { saysNothing: true }, /what was saved is loaded/],
+    ["forgets refusedAt", { forgets: "refusedAt" }, /every field/],
+    ["takes zero for nothing", { dropsZero: true }, /instants of zero/],
+    ["cuts long tokens", { cutsAt: 4096 }, /long tokens/],
+    ["remembers what was removed", { neverRemoves: true }, /removed retailer/],
+    ["keeps one set for everybody", { oneKey: true }, /do not touch each other/],
+    ["uses a plain object as its map", { plainObject: true }, /constructor/],
+  ];
+  for (const [what, flaws, expected] of broken) {
+    test(what, async () => {
+      const failures = await failuresOf((declare) => storeContract(declare, () => mapStore(flaws)));
+      expect(failures.join("\n")).toMatch(expected);
+    });
+  }
+
+  test("shares nothing although it said so", async () => {
+    const failures = await failuresOf((declare) =>
+      storeContract(declare, () => mapStore(), { shared: true }),
+    );
+    expect(failures).toEqual([
+      "store: two stores on the same place see each other's saves and removals",
+      "store: of many saves from two stores that would replace the same version, exactly one saves",
+    ]);
+  });
+});
+
+interface Flaws {
+  sets?: Map<string, TokenSet>;
+  ignoresReplacing?: boolean;
+  savesOverNothing?: boolean;
+  comparesTokens?: boolean;
+  waitsBeforeWriting?: boolean;
+  keepsGiven?: boolean;
+  handsOutOwn?: boolean;
+  saysNothing?: boolean;
+  forgets?: "refusedAt";
+  dropsZero?: boolean;
+  cutsAt?: number;
+  neverRemoves?: boolean;
+  oneKey?: boolean;
+  plainObject?: boolean;
+}
+
+/** A store of a few lines, right unless told otherwise. */
+function mapStore(flaws: Flaws = {}): TokenStore {
+  const sets = flaws.sets ?? (flaws.plainObject ? plainObjectMap() : new Map<string, TokenSet>());
+  const keyOf = (domainPrefix: string) => (flaws.oneKey ? "all" : domainPrefix);
+  return {
+    async load(domainPrefix) {
+      const held = sets.get(keyOf(domainPrefix));
+      return flaws.handsOutOwn ? held : structuredClone(held);
+    },
+    async save(next, replacing) {
+      const held = sets.get(keyOf(next.domainPrefix));
+      if (flaws.waitsBeforeWriting) await new Promise((resolve) => setImmediate(resolve));
+      if (replacing && !flaws.ignoresReplacing && !mayReplace(flaws, held, replacing)) return false;
+      sets.set(keyOf(next.domainPrefix), flaws.keepsGiven ? next : spoiltBy(flaws, structuredClone(next)));
+      return flaws.saysNothing ? (undefined as unknown as boolean) : true;
+    },
+    async remove(domainPrefix) {
+      if (!flaws.neverRemoves) sets.delete(keyOf(domainPrefix));
+    },
+  };
+}
+
+function mayReplace(flaws: Flaws, held: TokenSet | undefined, replacing: TokenSet): boolean {
+  if (!held) return flaws.savesOverNothing === true;
+  if (flaws.comparesTokens) return held.refreshToken === replacing.refreshToken;
+  return held.version === replacing.version;
+}
+
+function spoiltBy(flaws: Flaws, { refusedAt, ...set }: TokenSet): TokenSet {
+  const isKept =
+    refusedAt !== undefined && flaws.forgets !== "refusedAt" && !(flaws.dropsZero && refusedAt === 0);
+  const refreshToken = flaws.cutsAt ? set.refreshToken.slice(0, flaws.cutsAt) : set.refreshToken;
+  return { ...set, refreshToken, ...(isKept && { refusedAt }) };
+}
+
+function plainObjectMap(): Map<string, TokenSet> {
+  const sets: Record<string, TokenSet> = {};
+  const get = (key: string) => sets[key];
+  const set = (key: string, value: TokenSet) => {
+    sets[key] = value;
+  };
+  return { get, set, delete: (key: string) => delete sets[key] } as unknown as Map<string, TokenSet>;
+}
+
+async function failuresOf(declare: (test: (name: string, run: () => Promise<void>) => void) => void) {
+  const declared: { name: string; run: () => Promise<void> }[] = [];
+  declare((name, run) => declared.push({ name, run }));
+  const failures: string[] = [];
+  for (const { name, run } of declared) await run().catch(() => failures.push(name));
+  return failures;
+}

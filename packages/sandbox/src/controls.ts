@@ -1,0 +1,160 @@
+import { readAuthorizationRequest } from "./authorization-request.js";
+import { approve, decline, limitProblem } from "./connect.js";
+import type { Fault, FaultKind, FaultOptions } from "./faults.js";
+import { users } from "./personal-tokens.js";
+import { acceptsBearer } from "./products-api.js";
+import type { LoggedRequest } from "./request-log.js";
+import { canConnect, type Retailer } from "./retailers.js";
+import { newPageId } from "./secrets.js";
+import { type Service, storeChanged } from "./service.js";
+
+/** What code can do to a running sandbox. Calls that name a store throw a TypeError when there is no such store. */
+export interface Controls {
+  /** The sandbox's time, in epoch milliseconds. */
+  now(): number;
+
+  /**
+   * What an approval on the consent page leads to, without a browser: the
+   * callback address with `code`, `domain_prefix` and `state`. `state` defaults
+   * to a random one; `redirectUri` to the registered one (the code is bound to
+   * whichever it is). Throws when a not approved application has its 30 stores.
+   */
+  approve(domainPrefix: string, state?: string, redirectUri?: string): URL;
+  /** What a person does who is sent to `authorizationUrl` and approves: `approve`, after the checks of the consent page. Throws with the page's words. */
+  consent(authorizationUrl: string | URL, domainPrefix: string): URL;
+  /** The callback address of somebody who declines: `error=access_denied` alone. */
+  decline(): URL;
+
+  /** A personal token (R7) of an admin user: `"owner"` (default) or `"manager"`. */
+  createPersonalToken(domainPrefix: string, user?: string): string;
+  /** Resets the password of `"owner"` (default), `"manager"` or `"cashier"`: their personal tokens are gone. Answers how many. */
+  resetPassword(domainPrefix: string, user?: string): number;
+
+  /** Everything the service saw so far, oldest first, without a single secret. The console's own requests are left out. */
+  readonly requests: LoggedRequest[];
+  /** The requests to the token endpoint, of one store or of all. */
+  tokenRequests(domainPrefix?: string): LoggedRequest[];
+  /** Whether this store would take this value now: an access or personal token at its API, or a refresh token at its token endpoint. */
+  accepts(domainPrefix: string, token: string): boolean;
+  /** How many tokens of this store are accepted now. */
+  liveTokens(domainPrefix: string): LiveTokens;
+
+  /** Ends every live access token of the store now, though the client believes them alive. Answers how many. */
+  expire(domainPrefix: string): number;
+  /** Refuses every refresh token of the store from now on (`invalid_grant`); access tokens live on. Only a new login mends it. Answers how many. */
+  refuse(domainPrefix: string): number;
+  /** Answers 429 at the store's token endpoint for this many milliseconds. */
+  limit(domainPrefix: string, ms: number): void;
+  /** Makes something go wrong, by default at the next token request of any store. */
+  fault(kind: FaultKind, options?: FaultOptions): Fault;
+  /** Takes back what `fault` and `limit` asked for, and starts the rate limit's windows afresh. With a store: what was asked for that store. */
+  clearFaults(domainPrefix?: string): void;
+}
+
+export interface LiveTokens {
+  readonly access: number;
+  readonly refresh: number;
+  readonly personal: number;
+}
+
+export function newControls(service: Service): Controls {
+  const { log, now } = service;
+  return {
+    now,
+    ...logins(service),
+    ...personalTokenControls(service),
+    get requests() {
+      return log.entries();
+    },
+    ...truths(service),
+    ...troubles(service),
+  };
+}
+
+function logins(service: Service): Pick<Controls, "approve" | "consent" | "decline"> {
+  const { settings, retailers } = service;
+  const connectable = (domainPrefix: string): Retailer => {
+    const retailer = retailers.get(domainPrefix);
+    if (!canConnect(retailers, retailer, settings.approved)) throw new Error(limitProblem);
+    return retailer;
+  };
+  return {
+    approve: (domainPrefix, state = newPageId(), redirectUri = settings.redirectUri) =>
+      approve(service, connectable(domainPrefix), state, redirectUri),
+    consent(authorizationUrl, domainPrefix) {
+      const asked = readAuthorizationRequest(new URL(authorizationUrl).searchParams, settings);
+      if ("problem" in asked) throw new Error(asked.problem);
+      return approve(service, connectable(domainPrefix), asked.state, settings.redirectUri);
+    },
+    decline: () => decline(settings.redirectUri),
+  };
+}
+
+function personalTokenControls(service: Service): Pick<Controls, "createPersonalToken" | "resetPassword"> {
+  const { personalTokens } = service;
+  const firstAdmin = users.find((user) => user.admin)?.name ?? "";
+  return {
+    createPersonalToken: (prefix, user = firstAdmin) =>
+      changing(service, prefix, (domainPrefix) => personalTokens.create(domainPrefix, user)),
+    resetPassword: (prefix, user = firstAdmin) =>
+      changing(service, prefix, (domainPrefix) => personalTokens.resetPassword(domainPrefix, user)),
+  };
+}
+
+function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | "liveTokens"> {
+  const { retailers, grants, personalTokens, log, now } = service;
+  return {
+    tokenRequests(prefix) {
+      const domainPrefix = prefix === undefined ? undefined : retailers.get(prefix).domainPrefix;
+      const isOfStore = (entry: LoggedRequest) =>
+        domainPrefix === undefined || entry.domainPrefix === domainPrefix;
+      return log.entries().filter((entry) => entry.endpoint === "token" && isOfStore(entry));
+    },
+    accepts(prefix, token) {
+      const { domainPrefix } = retailers.get(prefix);
+      return acceptsBearer(service, domainPrefix, token) || grants.acceptsRefresh(domainPrefix, token);
+    },
+    liveTokens(prefix) {
+      const { domainPrefix } = retailers.get(prefix);
+      const held = grants.of(domainPrefix);
+      return {
+        access: held.flatMap((grant) => grant.access.filter((token) => now() < token.expiresAt)).length,
+        refresh: held.filter((grant) => grant.refusedAt === undefined).length,
+        personal: personalTokens.of(domainPrefix).length,
+      };
+    },
+  };
+}
+
+function troubles(service: Service): Pick<Controls, "expire" | "refuse" | "limit" | "fault" | "clearFaults"> {
+  const { retailers, grants, rateLimiter, faults } = service;
+  return {
+    expire: (prefix) => changing(service, prefix, grants.expire),
+    refuse: (prefix) => changing(service, prefix, grants.refuse),
+    limit(prefix, ms) {
+      if (!(Number.isFinite(ms) && ms > 0))
+        throw new TypeError("ms must be a number of milliseconds above 0");
+      changing(service, prefix, (domainPrefix) => rateLimiter.exhaust(domainPrefix, ms));
+    },
+    fault(kind, options = {}) {
+      const domainPrefix = options.domainPrefix && retailers.get(options.domainPrefix).domainPrefix;
+      const fault = faults.add(kind, domainPrefix ? { ...options, domainPrefix } : options);
+      storeChanged(service, domainPrefix);
+      return fault;
+    },
+    clearFaults(prefix) {
+      const domainPrefix = prefix === undefined ? undefined : retailers.get(prefix).domainPrefix;
+      faults.clear(domainPrefix);
+      rateLimiter.reset(domainPrefix);
+      storeChanged(service, domainPrefix);
+    },
+  };
+}
+
+/** Finds the store, does the work, and tells the console. */
+function changing<T>(service: Service, prefix: string, work: (domainPrefix: string) => T): T {
+  const { domainPrefix } = service.retailers.get(prefix);
+  const result = work(domainPrefix);
+  storeChanged(service, domainPrefix);
+  return result;
+}

@@ -1,0 +1,143 @@
+/**
+ * What can go wrong on demand:
+ *
+ * | kind | what the client sees | was the work done? |
+ * |---|---|---|
+ * | a status, 400 to 599 | that status, with a short text | no |
+ * | `"silence"` | no answer, ever; the connection stays open | no |
+ * | `"reset"` | the connection is reset | no |
+ * | `"html"` | 200 with a page of HTML, as from a hotel's Wi-Fi | no |
+ * | `"redirect"` | 307 to `to` | no |
+ * | `"half"` | half an answer, then the connection ends | yes |
+ * | `"late"` | the answer, once `release()` is called | yes, at once |
+ * | `"reset-after"` | the connection is reset | yes: a refresh token has been rotated and nobody heard |
+ */
+export type FaultKind = number | "silence" | "reset" | "html" | "redirect" | "half" | "late" | "reset-after";
+
+export interface FaultOptions {
+  /** Strikes this store only. Default: all of them. */
+  domainPrefix?: string;
+  /** Default `"token"`. */
+  endpoint?: "token" | "api";
+  /** How many requests it strikes; `Infinity` until cleared. Default 1. */
+  times?: number;
+  /** Where `"redirect"` leads. Default: the sandbox's own `/trap` under the name `localhost`, which is another origin. */
+  to?: string;
+}
+
+/** A fault that was asked for. */
+export interface Fault {
+  readonly kind: FaultKind;
+  /** How many requests it has struck. */
+  readonly hits: number;
+  /** Resolves when it strikes for the first time; for `"late"` the work is done by then. */
+  readonly struck: Promise<void>;
+  /** Lets every answer held by `"late"` go, and strikes no more. */
+  release(): void;
+}
+
+/** A fault as the endpoints meet it. */
+export interface ActiveFault extends Fault {
+  readonly options: Readonly<FaultOptions>;
+  /** To be called when it has struck. */
+  strike(): void;
+  /** Resolves with `release()`. */
+  readonly released: Promise<void>;
+}
+
+export interface Faults {
+  add(kind: FaultKind, options: FaultOptions): Fault;
+  /** The oldest fault waiting for such a request, counted down by one. */
+  take(endpoint: "token" | "api", domainPrefix: string): ActiveFault | undefined;
+  /** The faults of this store, or with no store every one; held answers go. */
+  clear(domainPrefix?: string): void;
+  /** What would still strike this store. */
+  waitingFor(domainPrefix: string): readonly { kind: FaultKind; endpoint: "token" | "api" }[];
+}
+
+const namedKinds = ["silence", "reset", "html", "redirect", "half", "late", "reset-after"];
+
+export function faultsOnDemand(): Faults {
+  const known = new Map<ActiveFault, { left: number }>();
+  const matches = ({ options }: ActiveFault, domainPrefix: string) =>
+    options.domainPrefix === undefined || options.domainPrefix === domainPrefix;
+  const waiting = () => [...known].filter(([, { left }]) => left > 0).map(([fault]) => fault);
+
+  function add(kind: FaultKind, options: FaultOptions): Fault {
+    checkFault(kind, options);
+    const count = { left: options.times ?? 1 };
+    const fault = newFault(kind, options, () => known.delete(fault));
+    known.set(fault, count);
+    return fault;
+  }
+
+  function take(endpoint: "token" | "api", domainPrefix: string): ActiveFault | undefined {
+    const found = waiting().find((fault) => endpointOf(fault) === endpoint && matches(fault, domainPrefix));
+    const count = found && known.get(found);
+    if (count) count.left -= 1;
+    // A spent fault is of no more use, unless it holds answers that clear() must let go.
+    if (found && count?.left === 0 && found.kind !== "late") known.delete(found);
+    return found;
+  }
+
+  function clear(domainPrefix?: string): void {
+    for (const fault of [...known.keys()]) {
+      if (domainPrefix === undefined || fault.options.domainPrefix === domainPrefix) fault.release();
+    }
+  }
+
+  const waitingFor = (domainPrefix: string) =>
+    waiting()
+      .filter((fault) => matches(fault, domainPrefix))
+      .map((fault) => ({ kind: fault.kind, endpoint: endpointOf(fault) }));
+  return { add, take, clear, waitingFor };
+}
+
+function newFault(kind: FaultKind, options: FaultOptions, forget: () => void): ActiveFault {
+  const struck = signal();
+  const released = signal();
+  let hits = 0;
+  return {
+    kind,
+    options: { ...options },
+    get hits() {
+      return hits;
+    },
+    struck: struck.given,
+    released: released.given,
+    strike() {
+      hits += 1;
+      struck.give();
+    },
+    release() {
+      forget();
+      released.give();
+    },
+  };
+}
+
+/** A promise and what resolves it. `Promise.withResolvers` is newer than Node 20. */
+function signal(): { given: Promise<void>; give: () => void } {
+  let give = () => {};
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  return { given, give };
+}
+
+const endpointOf = ({ options }: ActiveFault) => options.endpoint ?? "token";
+
+function checkFault(kind: FaultKind, { endpoint, times, to }: FaultOptions): void {
+  const isStatus = Number.isInteger(kind) && Number(kind) >= 400 && Number(kind) <= 599;
+  if (!isStatus && !namedKinds.includes(String(kind))) {
+    throw new TypeError(`kind must be a status from 400 to 599 or one of: ${namedKinds.join(", ")}`);
+  }
+  if (endpoint !== undefined && endpoint !== "token" && endpoint !== "api") {
+    throw new TypeError('endpoint must be "token" or "api"');
+  }
+  const count = times ?? 1;
+  if (count !== Number.POSITIVE_INFINITY && !(Number.isInteger(count) && count >= 1)) {
+    throw new TypeError("times must be a whole number, at least 1, or Infinity");
+  }
+  if (to !== undefined && !URL.canParse(to)) throw new TypeError("to must be an absolute URL");
+}

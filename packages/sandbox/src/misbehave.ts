@@ -1,0 +1,74 @@
+import type { ServerResponse } from "node:http";
+import type { ActiveFault } from "./faults.js";
+import { type Answer, sendAnswer, textAnswer } from "./http.js";
+
+/** An exchange a fault has struck. */
+export interface Exchange {
+  readonly response: ServerResponse;
+  /** What the endpoint would have done and answered. */
+  work(): Answer;
+  /** Adds what every answer of the endpoint carries. */
+  dress(answer: Answer): Answer;
+  /** Where redirects lead if the fault does not say. */
+  readonly trapUrl: string;
+}
+
+/** Acts a fault out on the wire; see {@link FaultKind} for what each does. Answers the status the client could see, if any. */
+export async function misbehave(fault: ActiveFault, exchange: Exchange): Promise<number | undefined> {
+  const { response, work, dress } = exchange;
+  if (typeof fault.kind === "number") {
+    return send(response, dress(textAnswer(fault.kind, "The sandbox was asked for this.")), fault);
+  }
+  switch (fault.kind) {
+    case "silence":
+      fault.strike();
+      return undefined;
+    case "reset":
+      return cut(response, fault);
+    case "html":
+      return send(response, wifiPortal, fault);
+    case "redirect":
+      return send(response, dress(redirectTo(fault.options.to ?? exchange.trapUrl)), fault);
+    case "half":
+      return sendHalf(response, dress(work()), fault);
+    case "late":
+      return sendLate(response, dress(work()), fault);
+    case "reset-after":
+      work();
+      return cut(response, fault);
+  }
+}
+
+function send(response: ServerResponse, answer: Answer, fault: ActiveFault): number {
+  fault.strike();
+  sendAnswer(response, answer);
+  return answer.status;
+}
+
+function cut(response: ServerResponse, fault: ActiveFault): undefined {
+  fault.strike();
+  response.socket?.resetAndDestroy();
+}
+
+/** The connection ends once the half has left: a reset could overtake it. */
+function sendHalf(response: ServerResponse, { status, headers, body }: Answer, fault: ActiveFault): number {
+  fault.strike();
+  response.writeHead(status, { ...headers, "Content-Length": String(Buffer.byteLength(body)) });
+  response.write(body.slice(0, Math.ceil(body.length / 2)), () => response.destroy());
+  return status;
+}
+
+async function sendLate(response: ServerResponse, answer: Answer, fault: ActiveFault): Promise<number> {
+  fault.strike();
+  await fault.released;
+  sendAnswer(response, answer);
+  return answer.status;
+}
+
+const redirectTo = (location: string): Answer => ({ status: 307, headers: { Location: location }, body: "" });
+
+const wifiPortal: Answer = {
+  status: 200,
+  headers: { "Content-Type": "text/html; charset=utf-8" },
+  body: "<!doctype html><title>Guest Wi-Fi</title><h1>Please accept our terms to go online</h1>\n",
+};

@@ -1,0 +1,131 @@
+import { demoRetailers, type NamedStore } from "./demo-retailers.js";
+import { isDomainPrefix } from "./retailers.js";
+
+export interface SandboxOptions {
+  /** Port to listen on, on 127.0.0.1. Default 0: any free one. */
+  port?: number;
+  /** R4: whether a refresh answers with a new refresh token. `"sometimes"`: every other time, starting with the first. Default `"always"`. */
+  rotation?: Rotation;
+  /** How long access tokens live, in milliseconds, at least 1000. Default 86_400_000 (24 hours, R6). */
+  lifetimeMs?: number;
+  /** Token requests a store may receive in one window; windows are per store. Default 300 in 300_000 ms. */
+  rateLimit?: { limit: number; windowMs: number };
+  /** Whether the application is approved. Default false: it can be connected to at most 30 stores (section 8). */
+  approved?: boolean;
+  /** The time, in epoch milliseconds. Default `Date.now`; `virtualClock()` makes one that tests can move. */
+  clock?: () => number;
+  /** The application's registered callback address, compared letter by letter. Default `http://localhost:3000/auth/retail-pos/callback`. */
+  redirectUri?: string;
+  /** Default `sandbox-application`. */
+  clientId?: string;
+  /** Default `sandbox-application-secret`. */
+  clientSecret?: string;
+  /** The stores there are: your own, or how many. Default: six of different trades. */
+  stores?: readonly NamedStore[] | number;
+}
+
+export type Rotation = (typeof rotations)[number];
+
+export interface Settings extends Required<SandboxOptions> {
+  readonly stores: readonly NamedStore[];
+}
+
+export const rotations = ["always", "never", "sometimes"] as const;
+
+export const demoApplication = {
+  clientId: "sandbox-application",
+  clientSecret: "sandbox-application-secret",
+  redirectUri: "http://localhost:3000/auth/retail-pos/callback",
+} as const;
+
+const defaults: Settings = {
+  ...demoApplication,
+  port: 0,
+  rotation: "always",
+  lifetimeMs: 86_400_000,
+  rateLimit: { limit: 300, windowMs: 300_000 },
+  approved: false,
+  clock: Date.now,
+  stores: demoRetailers(6),
+};
+
+/** Fills in the defaults. Throws a TypeError naming the first option that makes no sense. */
+export function readOptions(options: SandboxOptions): Settings {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(defaults, name)) throw new TypeError(`${name} is not an option of startSandbox`);
+  }
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const settings: Required<SandboxOptions> = { ...defaults, ...given };
+  checkService(settings);
+  checkApplication(settings);
+  return { ...settings, rateLimit: { ...settings.rateLimit }, stores: readStores(settings.stores) };
+}
+
+function checkService({
+  port,
+  rotation,
+  lifetimeMs,
+  rateLimit,
+  approved,
+  clock,
+}: Required<SandboxOptions>): void {
+  check("port", isWhole(port) && port >= 0 && port <= 65_535, "a whole number from 0 to 65535");
+  check("rotation", rotations.includes(rotation), '"always", "never" or "sometimes"');
+  check(
+    "lifetimeMs",
+    isWhole(lifetimeMs) && lifetimeMs >= 1000,
+    "a whole number of milliseconds, at least 1000",
+  );
+  check("rateLimit", typeof rateLimit === "object" && rateLimit !== null, "{ limit, windowMs }");
+  check("rateLimit.limit", isWhole(rateLimit.limit) && rateLimit.limit >= 1, "a whole number, at least 1");
+  check(
+    "rateLimit.windowMs",
+    isWhole(rateLimit.windowMs) && rateLimit.windowMs >= 1,
+    "a whole number of milliseconds",
+  );
+  check("approved", typeof approved === "boolean", "true or false");
+  check("clock", typeof clock === "function", "a function that returns epoch milliseconds");
+}
+
+function checkApplication({ clientId, clientSecret, redirectUri }: Required<SandboxOptions>): void {
+  check("clientId", isText(clientId), "a string that is not empty");
+  check("clientSecret", isText(clientSecret), "a string that is not empty");
+  check(
+    "redirectUri",
+    isText(redirectUri) && isCallbackAddress(redirectUri),
+    "an absolute http(s) URL without a fragment",
+  );
+}
+
+function readStores(stores: readonly NamedStore[] | number): readonly NamedStore[] {
+  if (typeof stores === "number") {
+    check("stores", isWhole(stores) && stores >= 1 && stores <= 1000, "a number from 1 to 1000, or a list");
+    return demoRetailers(stores);
+  }
+  check(
+    "stores",
+    Array.isArray(stores) && stores.length > 0,
+    "a number, or a list of { domainPrefix, name }",
+  );
+  for (const store of stores) {
+    check("stores", isDomainPrefix(store?.domainPrefix), "given lower-case DNS labels as domainPrefix");
+    check("stores", isText(store.name), "given a name each");
+  }
+  const distinct = new Set(stores.map((store) => store.domainPrefix));
+  check("stores", distinct.size === stores.length, "given a different domainPrefix each");
+  return stores.map(({ domainPrefix, name }) => ({ domainPrefix, name }));
+}
+
+function check(option: string, holds: boolean, shape: string): void {
+  if (!holds) throw new TypeError(`${option} must be ${shape}`);
+}
+
+const isWhole = (value: unknown): boolean => Number.isSafeInteger(value);
+const isText = (value: unknown): boolean => typeof value === "string" && value.length > 0;
+
+/** RFC 6749 3.1.2: absolute, and no fragment. */
+function isCallbackAddress(text: string): boolean {
+  if (!URL.canParse(text) || text.includes("#")) return false;
+  return ["http:", "https:"].includes(new URL(text).protocol);
+}

@@ -1,0 +1,130 @@
+import type { Product } from "./demo-retailers.js";
+import { type Answer, type Incoming, jsonAnswer, mediaTypeOf, methodNotAllowed } from "./http.js";
+import type { Retailer, Sale } from "./retailers.js";
+import type { Service } from "./service.js";
+
+/**
+ * A sample of the business API behind the bearer (4.4). The spec shows only the
+ * path of one product; the rest is what a small point of sale would have.
+ *
+ *     GET  {base_url}/api/retailer
+ *     GET  {base_url}/api/products?page=1&page_size=20
+ *     GET  {base_url}/api/products/{id}
+ *     GET  {base_url}/api/sales
+ *     POST {base_url}/api/sales      {"product_id": "...", "quantity": 2}
+ */
+export function productsApi(service: Service, retailer: Retailer, request: Incoming): Answer {
+  const refused = whyNotAuthorized(service, retailer, request);
+  if (refused) return refused;
+  const [, , , resource, id, ...rest] = request.segments;
+  if (rest.length > 0) return notFound();
+  if (resource === "retailer" && id === undefined) return reading(request, () => describe(retailer));
+  if (resource === "products" && id === undefined)
+    return reading(request, () => list(retailer.products, request.query));
+  if (resource === "products") return reading(request, () => one(retailer.products, id));
+  if (resource === "sales" && id === undefined && request.method === "POST")
+    return sell(service, retailer, request);
+  if (resource === "sales" && id === undefined)
+    return reading(request, () => list(retailer.sales, request.query), "POST");
+  return notFound();
+}
+
+/** RFC 6750 3.1: a request that never tried to authenticate is told how, not what was wrong. */
+function whyNotAuthorized(
+  service: Service,
+  { domainPrefix }: Retailer,
+  request: Incoming,
+): Answer | undefined {
+  const { authorization } = request.headers;
+  if (authorization === undefined)
+    return unauthorized('Bearer realm="retail-pos"', "An access token is required.");
+  const token = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(authorization)?.[1];
+  if (token !== undefined && acceptsBearer(service, domainPrefix, token)) return undefined;
+  const description = "The access token is expired, revoked, malformed, or another store's.";
+  return unauthorized(
+    `Bearer realm="retail-pos", error="invalid_token", error_description="${description}"`,
+    description,
+  );
+}
+
+/** Whether the API of this store takes this bearer now: an access token or a personal token (R7). */
+export function acceptsBearer(service: Service, domainPrefix: string, token: string): boolean {
+  return (
+    service.grants.acceptsAccess(domainPrefix, token) || service.personalTokens.accepts(domainPrefix, token)
+  );
+}
+
+function describe({ domainPrefix, name, products }: Retailer): Answer {
+  return jsonAnswer(200, { data: { domain_prefix: domainPrefix, name, products: products.length } });
+}
+
+function list(items: readonly unknown[], query: URLSearchParams): Answer {
+  const page = wholeNumber(query.get("page") ?? "1", 1_000_000);
+  const pageSize = wholeNumber(query.get("page_size") ?? "20", 100);
+  if (page === undefined || pageSize === undefined) {
+    return problem(400, "page counts from 1, page_size goes from 1 to 100.");
+  }
+  const data = items.slice((page - 1) * pageSize, page * pageSize);
+  return jsonAnswer(200, { data, page, page_size: pageSize, total: items.length });
+}
+
+function one(products: readonly Product[], id: string | undefined): Answer {
+  const product = products.find((candidate) => candidate.id === id);
+  return product ? jsonAnswer(200, { data: product }) : notFound();
+}
+
+function sell(service: Service, retailer: Retailer, request: Incoming): Answer {
+  if (request.bodyTooLong) return problem(413, "The body is too long.");
+  if (mediaTypeOf(request) !== "application/json") return problem(415, "The body must be application/json.");
+  const order = readOrder(request.body);
+  if (!order)
+    return problem(400, "Expected { product_id: string, quantity: a whole number from 1 to 1000 }.");
+  const product = retailer.products.find(({ id }) => id === order.product_id);
+  if (!product) return problem(422, "This store has no such product.");
+  const sale: Sale = {
+    id: `sale-${retailer.sales.length + 1}`,
+    ...order,
+    total: totalOf(product, order.quantity),
+    sold_at: new Date(service.now()).toISOString(),
+  };
+  retailer.sales.push(sale);
+  return jsonAnswer(201, { data: sale });
+}
+
+function readOrder(body: string): { product_id: string; quantity: number } | undefined {
+  const order = parseJson(body);
+  if (typeof order !== "object" || order === null) return undefined;
+  const { product_id, quantity } = order as { product_id?: unknown; quantity?: unknown };
+  if (typeof product_id !== "string" || typeof quantity !== "number") return undefined;
+  return Number.isInteger(quantity) && quantity >= 1 && quantity <= 1000
+    ? { product_id, quantity }
+    : undefined;
+}
+
+function totalOf({ price }: Product, quantity: number): string {
+  const cents = Math.round(Number(price) * 100) * quantity;
+  return (cents / 100).toFixed(2);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function reading({ method }: Incoming, read: () => Answer, alsoAllowed?: string): Answer {
+  if (method === "GET" || method === "HEAD") return read();
+  return methodNotAllowed(["GET", "HEAD", ...(alsoAllowed ? [alsoAllowed] : [])].join(", "));
+}
+
+function wholeNumber(text: string, most: number): number | undefined {
+  const value = /^\d{1,7}$/.test(text) ? Number(text) : 0;
+  return value >= 1 && value <= most ? value : undefined;
+}
+
+const notFound = () => problem(404, "There is nothing here.");
+const problem = (status: number, message: string) => jsonAnswer(status, { error: message });
+const unauthorized = (challenge: string, message: string) =>
+  jsonAnswer(401, { error: message }, { "WWW-Authenticate": challenge });

@@ -1,0 +1,67 @@
+import type { Answer } from "./http.js";
+
+/** Where a retailer stands in its current window, this request counted in. */
+export interface RateWindow {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: number;
+  /** Whether this request went over the limit. */
+  readonly exceeded: boolean;
+}
+
+/** Section 8: the token endpoint's own limit. The spec does not say how windows run; here they are fixed, per retailer. */
+export interface RateLimiter {
+  count(domainPrefix: string): RateWindow;
+  /** Uses up everything, for this many milliseconds from now. */
+  exhaust(domainPrefix: string, ms: number): void;
+  /** Forgets what was used. */
+  reset(domainPrefix?: string): void;
+  /** When the retailer may ask again, if it may not now. */
+  limitedUntil(domainPrefix: string): number | undefined;
+}
+
+export function rateLimiter(
+  { limit, windowMs }: { limit: number; windowMs: number },
+  now: () => number,
+): RateLimiter {
+  const windows = new Map<string, { used: number; resetAt: number }>();
+
+  function current(domainPrefix: string): { used: number; resetAt: number } {
+    const held = windows.get(domainPrefix);
+    if (held && now() < held.resetAt) return held;
+    const fresh = { used: 0, resetAt: now() + windowMs };
+    windows.set(domainPrefix, fresh);
+    return fresh;
+  }
+
+  return {
+    count(domainPrefix) {
+      const window = current(domainPrefix);
+      window.used += 1;
+      const remaining = Math.max(0, limit - window.used);
+      return { limit, remaining, resetAt: window.resetAt, exceeded: window.used > limit };
+    },
+    exhaust(domainPrefix, ms) {
+      windows.set(domainPrefix, { used: limit, resetAt: now() + ms });
+    },
+    reset(domainPrefix) {
+      if (domainPrefix === undefined) windows.clear();
+      else windows.delete(domainPrefix);
+    },
+    limitedUntil(domainPrefix) {
+      const held = windows.get(domainPrefix);
+      return held && held.used >= limit && now() < held.resetAt ? held.resetAt : undefined;
+    },
+  };
+}
+
+/** The three headers every answer of the token endpoint carries. The reset is rounded up: whoever waits for it is through. */
+export function withRateLimit(answer: Answer, window: RateWindow): Answer {
+  const remaining = answer.status === 429 ? 0 : window.remaining;
+  const headers = {
+    "X-RateLimit-Limit": String(window.limit),
+    "X-RateLimit-Remaining": String(remaining),
+    "X-RateLimit-Reset": String(Math.ceil(window.resetAt / 1000)),
+  };
+  return { ...answer, headers: { ...answer.headers, ...headers } };
+}

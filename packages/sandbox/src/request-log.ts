@@ -1,0 +1,62 @@
+import type { FaultKind } from "./faults.js";
+import { redact } from "./secrets.js";
+
+/** One request the service saw. Nothing in it is secret: no query, no body, no token, no code. */
+export interface LoggedRequest {
+  /** Counts up from 1. */
+  readonly id: number;
+  /** When it had arrived, by the sandbox's clock. */
+  readonly at: number;
+  /** `trap` is where the fault `"redirect"` leads: nothing a careful client sends should ever arrive there. */
+  readonly endpoint: "connect" | "token" | "api" | "trap";
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Absent when the request was for no store of the sandbox. */
+  readonly domainPrefix?: string;
+  /** Token endpoint only. */
+  readonly grantType?: "authorization_code" | "refresh_token" | "unsupported";
+  /** Whether it carried an `Authorization` header. */
+  readonly authorization: boolean;
+  /** Length of the request's body, in UTF-16 units of its text. */
+  readonly bodyLength: number;
+  /** Absent while there is no answer yet, and for good where there never was one. */
+  readonly status?: number;
+  /** The error code that was answered, e.g. `invalid_grant`. */
+  readonly error?: string;
+  /** The fault that struck this request. */
+  readonly fault?: FaultKind;
+}
+
+export type Arrival = Omit<LoggedRequest, "id" | "at" | "status" | "error" | "fault">;
+export type Outcome = Pick<LoggedRequest, "status" | "error" | "fault">;
+
+export interface RequestLog {
+  /** Writes a request down as it arrives; answers what to call with its outcome. */
+  arrived(arrival: Arrival): (outcome: Outcome) => void;
+  /** Oldest first; the last 10,000. */
+  entries(): LoggedRequest[];
+  latest(count: number): LoggedRequest[];
+}
+
+const kept = 10_000;
+
+/** `onChange` hears of every arrival and of every outcome. */
+export function requestLog(now: () => number, onChange: (entry: LoggedRequest) => void): RequestLog {
+  const entries: LoggedRequest[] = [];
+  let lastId = 0;
+
+  return {
+    arrived(arrival) {
+      lastId += 1;
+      const path = redact(arrival.path).slice(0, 200);
+      const entry: LoggedRequest = { id: lastId, at: now(), ...arrival, path };
+      entries.push(entry);
+      if (entries.length > kept) entries.shift();
+      onChange(entry);
+      return (outcome) => onChange(Object.assign(entry, outcome));
+    },
+    entries: () => entries.map((entry) => ({ ...entry })),
+    latest: (count) => entries.slice(-count),
+  };
+}

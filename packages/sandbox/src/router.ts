@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { connect } from "./connect.js";
+import { problemPage } from "./consent-page.js";
+import type { Console } from "./console.js";
+import {
+  type Answer,
+  type Incoming,
+  isForLoopback,
+  jsonAnswer,
+  readIncoming,
+  sendAnswer,
+  textAnswer,
+} from "./http.js";
+import { misbehave } from "./misbehave.js";
+import { productsApi } from "./products-api.js";
+import { type RateWindow, withRateLimit } from "./rate-limit.js";
+import type { Arrival, Outcome } from "./request-log.js";
+import type { Retailer } from "./retailers.js";
+import { type Service, storeChanged } from "./service.js";
+import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
+
+/** One request from its first byte to its answer. Never rejects. */
+export async function route(
+  service: Service,
+  console: Console,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const incoming = await readIncoming(request);
+    if (!isForLoopback(incoming)) return sendAnswer(response, notForUs);
+    const [first = ""] = incoming.segments;
+    if (first === "connect")
+      return answerLogged(service, "connect", incoming, response, () => connect(service, incoming));
+    if (first === "stores") return await answerStore(service, incoming, response);
+    if (first === "trap")
+      return answerLogged(service, "trap", incoming, response, () => textAnswer(200, "Trapped."));
+    if (console.handles(incoming)) return console.answer(incoming, response);
+    sendAnswer(response, problemPage(404, "Nothing lives at this address", "The console is at the root."));
+  } catch (error) {
+    // A client that went away has nobody to answer to; anything else is a bug of ours and should be seen.
+    if (response.headersSent || response.destroyed) response.destroy();
+    else sendAnswer(response, jsonAnswer(500, { error: "sandbox_failed", error_description: String(error) }));
+  }
+}
+
+/** Everything under one retailer's `{base_url}`. */
+async function answerStore(service: Service, request: Incoming, response: ServerResponse): Promise<void> {
+  const [, domainPrefix = "", api, version, last, ...rest] = request.segments;
+  const retailer = service.retailers.find(domainPrefix);
+  const isToken = api === "api" && version === "1.0" && last === "token" && rest.length === 0;
+  if (isToken) return answerToken(service, retailer, request, response);
+  if (!retailer || api !== "api")
+    return answerLogged(service, "api", request, response, noSuchStore, retailer);
+  return answerFaulty(service, { endpoint: "api", retailer, request, response }, () =>
+    productsApi(service, retailer, request),
+  );
+}
+
+async function answerToken(
+  service: Service,
+  retailer: Retailer | undefined,
+  request: Incoming,
+  response: ServerResponse,
+): Promise<void> {
+  // Requests for stores that do not exist share one window: they carry the headers too, and cannot fill the memory.
+  const window = service.rateLimiter.count(retailer?.domainPrefix ?? "");
+  if (!retailer) {
+    return answerLogged(service, "token", request, response, () => withRateLimit(noSuchStore(), window));
+  }
+  return answerFaulty(service, { endpoint: "token", retailer, request, response, window }, () =>
+    tokenEndpoint(service, retailer, request, window),
+  );
+}
+
+interface StoreExchange {
+  readonly endpoint: "token" | "api";
+  readonly retailer: Retailer;
+  readonly request: Incoming;
+  readonly response: ServerResponse;
+  /** Token endpoint only. */
+  readonly window?: RateWindow;
+}
+
+/** Answers, unless a fault was asked for. */
+async function answerFaulty(service: Service, exchange: StoreExchange, work: () => Answer): Promise<void> {
+  const { endpoint, retailer, request, response, window } = exchange;
+  const outcome = service.log.arrived(arrivalOf(endpoint, request, retailer));
+  const dress = (answer: Answer) => (window ? withRateLimit(answer, window) : answer);
+  const fault = service.faults.take(endpoint, retailer.domainPrefix);
+  if (!fault) {
+    const answer = dress(work());
+    outcome(outcomeOf(answer));
+    return sendAnswer(response, answer);
+  }
+  outcome({ fault: fault.kind });
+  storeChanged(service, retailer.domainPrefix);
+  const { trapUrl } = service.addresses;
+  const status = await misbehave(fault, { response, work, dress, trapUrl });
+  if (status !== undefined) outcome({ status });
+}
+
+function answerLogged(
+  service: Service,
+  endpoint: Arrival["endpoint"],
+  request: Incoming,
+  response: ServerResponse,
+  work: () => Answer,
+  retailer?: Retailer,
+): void {
+  const outcome = service.log.arrived(arrivalOf(endpoint, request, retailer));
+  const answer = work();
+  outcome(outcomeOf(answer));
+  sendAnswer(response, answer);
+}
+
+function arrivalOf(endpoint: Arrival["endpoint"], request: Incoming, retailer?: Retailer): Arrival {
+  return {
+    endpoint,
+    method: request.method,
+    path: request.path,
+    authorization: request.headers.authorization !== undefined,
+    bodyLength: request.body.length,
+    ...(retailer ? { domainPrefix: retailer.domainPrefix } : {}),
+    ...(endpoint === "token" ? { grantType: grantTypeOf(request.body) } : {}),
+  };
+}
+
+/** The status, and the OAuth error code where the answer has one. */
+function outcomeOf({ status, headers, body }: Answer): Outcome {
+  if (status < 400 || !headers["Content-Type"]?.startsWith("application/json")) return { status };
+  const { error } = JSON.parse(body) as { error?: string };
+  return error !== undefined && /^\w+$/.test(error) ? { status, error } : { status };
+}
+
+const noSuchStore = (): Answer => jsonAnswer(404, { error: "no_such_store" });
+
+const notForUs = textAnswer(421, "The sandbox answers only to 127.0.0.1 and localhost.");

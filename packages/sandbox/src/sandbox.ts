@@ -1,0 +1,75 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { openConsole } from "./console.js";
+import { type Controls, newControls } from "./controls.js";
+import type { NamedStore } from "./demo-retailers.js";
+import { readOptions, type SandboxOptions } from "./options.js";
+import { route } from "./router.js";
+import { newService } from "./service.js";
+
+/** A running sandbox: its addresses, and everything code can do to it. */
+export interface Sandbox extends Controls {
+  /** The console, for people. */
+  readonly url: string;
+  /** `{auth_url}`. */
+  readonly authUrl: string;
+  /** `{base_url}` as a template, with `{domain_prefix}` as a path segment. */
+  readonly baseUrl: string;
+  /** The one registered application (2.1). */
+  readonly application: Application;
+  /** The stores there are. */
+  readonly stores: readonly NamedStore[];
+  /** Ends the service and every connection, also those held open. May be called again. */
+  close(): Promise<void>;
+}
+
+export interface Application {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly redirectUri: string;
+}
+
+/**
+ * Starts the service of the spec on 127.0.0.1. A wrong option is a TypeError
+ * naming it; a port in use is an Error that says so. The sandbox keeps
+ * everything in memory: closed is forgotten.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const settings = readOptions(options);
+  const server = createServer();
+  const service = newService(settings, await listen(server, settings.port));
+  const controls = newControls(service);
+  const console = openConsole(service, controls);
+  server.on("request", (request, response) => void route(service, console, request, response));
+
+  const { url, authUrl, baseUrl } = service.addresses;
+  const { clientId, clientSecret, redirectUri, stores } = settings;
+  const application = { clientId, clientSecret, redirectUri };
+  // Assigned onto the controls, not spread out of them: `requests` is a getter.
+  return Object.assign(controls, { url, authUrl, baseUrl, application, stores, close: closing(server) });
+}
+
+/** Answers the port. */
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError(cause, port)));
+    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+function listenError(cause: NodeJS.ErrnoException, port: number): Error {
+  if (cause.code === "EADDRINUSE")
+    return new Error(`Port ${port} is in use. Choose another, or 0 for any.`, { cause });
+  return new Error(`The sandbox cannot listen on port ${port}: ${cause.message}`, { cause });
+}
+
+function closing(server: Server): () => Promise<void> {
+  let closed: Promise<void> | undefined;
+  return () => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return closed;
+  };
+}

@@ -1,0 +1,38 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/**
+ * What the sandbox keeps of a secret it handed out: enough to recognise it and
+ * to tell a person which one it is, too little to leak it anywhere.
+ */
+export interface KeptSecret {
+  readonly fingerprint: string;
+  /** The last four characters, as the console shows them. */
+  readonly ending: string;
+}
+
+export type SecretKind = "code" | "access" | "refresh" | "personal";
+
+/** A new secret: the whole value, to be handed out once, and what to keep of it. */
+export function newSecret(kind: SecretKind): { value: string; kept: KeptSecret } {
+  const value = `sandbox_${kind}_${randomBytes(24).toString("hex")}`;
+  return { value, kept: { fingerprint: fingerprintOf(value), ending: value.slice(-4) } };
+}
+
+/** Secrets are looked up by this, so that no comparison of theirs takes a time that depends on them. */
+export function fingerprintOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64url");
+}
+
+export function isSameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(fingerprintOf(one)), Buffer.from(fingerprintOf(other)));
+}
+
+/** A random name for something shown to one browser only. */
+export function newPageId(): string {
+  return randomBytes(18).toString("base64url");
+}
+
+/** Text with every secret of the sandbox's own making blotted out. */
+export function redact(text: string): string {
+  return text.replace(/sandbox_(code|access|refresh|personal)_\w+/g, "sandbox_$1_…");
+}

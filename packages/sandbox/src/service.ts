@@ -1,0 +1,78 @@
+import { type AuthorizationCodes, authorizationCodes } from "./codes.js";
+import { type PendingConsents, pendingConsents } from "./consents.js";
+import { type Faults, faultsOnDemand } from "./faults.js";
+import { type Grants, issuedGrants } from "./grants.js";
+import type { Settings } from "./options.js";
+import { type PersonalTokens, personalTokens } from "./personal-tokens.js";
+import { type RateLimiter, rateLimiter } from "./rate-limit.js";
+import { type LoggedRequest, type RequestLog, requestLog } from "./request-log.js";
+import { type Retailers, retailerAccounts } from "./retailers.js";
+
+/** Everything the service knows. It is made once per sandbox and passed to every endpoint. */
+export interface Service {
+  readonly settings: Settings;
+  readonly addresses: Addresses;
+  readonly now: () => number;
+  readonly retailers: Retailers;
+  readonly consents: PendingConsents;
+  readonly codes: AuthorizationCodes;
+  readonly grants: Grants;
+  readonly personalTokens: PersonalTokens;
+  readonly rateLimiter: RateLimiter;
+  readonly faults: Faults;
+  readonly log: RequestLog;
+  readonly watchers: Set<Watcher>;
+}
+
+/** Who wants to hear when something happens: the console's open pages. */
+export interface Watcher {
+  onRequest(entry: LoggedRequest): void;
+  /** With no domain prefix: any of the stores may look different now. */
+  onStoreChange(domainPrefix?: string): void;
+}
+
+export interface Addresses {
+  /** The console. */
+  readonly url: string;
+  readonly authUrl: string;
+  /** With `{domain_prefix}` as a path segment. */
+  readonly baseUrl: string;
+  /** Another origin of the same service, where redirects on demand lead. */
+  readonly trapUrl: string;
+}
+
+export function newService(settings: Settings, port: number): Service {
+  const now = settings.clock;
+  const watchers = new Set<Watcher>();
+  return {
+    settings,
+    addresses: addressesAt(port),
+    now,
+    watchers,
+    retailers: retailerAccounts(settings.stores),
+    consents: pendingConsents(now),
+    codes: authorizationCodes(now),
+    grants: issuedGrants(settings.rotation, settings.lifetimeMs, now),
+    personalTokens: personalTokens(now),
+    rateLimiter: rateLimiter(settings.rateLimit, now),
+    faults: faultsOnDemand(),
+    log: requestLog(now, (entry) => {
+      for (const watcher of watchers) watcher.onRequest(entry);
+    }),
+  };
+}
+
+/** To be called after anything about a store has changed. */
+export function storeChanged({ watchers }: Service, domainPrefix?: string): void {
+  for (const watcher of watchers) watcher.onStoreChange(domainPrefix);
+}
+
+function addressesAt(port: number): Addresses {
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    authUrl: url,
+    baseUrl: `${url}/stores/{domain_prefix}`,
+    trapUrl: `http://localhost:${port}/trap`,
+  };
+}

@@ -1,0 +1,39 @@
+// Starts the sandbox and the Express example in one process, and says what to open. Ctrl-C ends both.
+import { createApp } from "../examples/express-login/dist/app.js";
+import { settingsFrom } from "../examples/express-login/dist/settings.js";
+import { startSandbox } from "../packages/sandbox/dist/index.js";
+
+const sandboxPort = Number(process.env.SANDBOX_PORT ?? 4010);
+// Short, so that one can watch tokens being renewed in the console.
+const lifetimeMs = 60_000;
+
+const { redirectUri, ...settings } = settingsFrom(process.env);
+const sandbox = await startSandbox({ port: sandboxPort, lifetimeMs, redirectUri }).catch(giveUp);
+const { authUrl, baseUrl } = sandbox;
+const { clientId, clientSecret } = sandbox.application;
+const app = createApp({ ...settings, authUrl, baseUrl, clientId, clientSecret, redirectUri });
+const server = app.listen(settings.port, "127.0.0.1", (error) => {
+  if (error) giveUp(error);
+  console.log(`
+  Open     http://localhost:${settings.port}      and log in with a store
+  Watch    ${sandbox.url}    every request, and buttons that make trouble
+
+  Access tokens live ${lifetimeMs / 1000} seconds here. Reload the products after that: nothing to notice.
+  Ctrl-C ends both.
+`);
+});
+
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, async () => {
+    server.close();
+    server.closeAllConnections();
+    await sandbox.close();
+  });
+}
+
+/** A port in use is the usual reason; the way out is another one. */
+function giveUp(error) {
+  console.error(`The demo could not start: ${error.message}`);
+  if (/in use|EADDRINUSE/.test(error.message)) console.error("Choose other ports: PORT=3001 SANDBOX_PORT=4011");
+  process.exit(1);
+}

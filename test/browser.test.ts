@@ -1,0 +1,148 @@
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
+import { type Shop, startShop } from "./support/shop.js";
+
+const executablePath = findChromium();
+const store = "harbour-coffee";
+
+describe.skipIf(!executablePath)("a person with a browser", () => {
+  let browser: Browser;
+  let person: BrowserContext;
+  let shop: Shop;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath as string, args: CHROMIUM_FLAGS });
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    shop = await startShop({ lifetimeMs: 600_000 });
+    person = await browser.newContext();
+  });
+  afterEach(async () => {
+    await person.close();
+    await shop.close();
+  });
+
+  test("logs in with a store, sees its products, and goes on seeing them after the token expired", async () => {
+    const page = await person.newPage();
+    await page.goto(shop.app.origin);
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+    expect(shop.sandbox.tokenRequests(store)).toHaveLength(1);
+
+    shop.clock.advance(601_000);
+    await page.reload();
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+    expect(shop.sandbox.tokenRequests(store)).toHaveLength(2);
+
+    shop.sandbox.expire(store); // the client believes the token alive
+    await page.reload();
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+    expect(shop.sandbox.tokenRequests(store)).toHaveLength(3);
+  });
+
+  test("declines, is told so, and can log in afterwards", async () => {
+    const page = await person.newPage();
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    await page.getByRole("button", { name: "Decline" }).click();
+    await page.getByRole("heading", { name: "You declined the access" }).waitFor();
+    expect(shop.sandbox.tokenRequests()).toHaveLength(0);
+
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await approve(page, store);
+    await page.waitForURL("**/products");
+  });
+
+  test("logs in with two tabs at once, whichever is approved first", async () => {
+    const [one, two] = [await person.newPage(), await person.newPage()];
+    await one.goto(`${shop.app.origin}/auth/retail-pos`);
+    await two.goto(`${shop.app.origin}/auth/retail-pos`);
+
+    await approve(two, "second-chapter");
+    await two.waitForURL("**/products");
+    await approve(one, store);
+    await one.waitForURL("**/products");
+
+    expect(await storeOn(one)).toBe(store);
+    expect(shop.sandbox.tokenRequests("second-chapter")).toHaveLength(1);
+    expect(shop.sandbox.tokenRequests(store)).toHaveLength(1);
+  });
+
+  test("goes back and forward over the callback without logging in twice", async () => {
+    const page = await person.newPage();
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    const callback = page.waitForRequest((request) => request.url().includes("/callback?"));
+    await approve(page, store);
+    await page.waitForURL("**/products");
+
+    await page.goto((await callback).url());
+    await page.getByRole("heading", { name: "We could not match this login" }).waitFor();
+    expect(shop.sandbox.tokenRequests(store)).toHaveLength(1);
+    await page.goto(shop.app.origin);
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+  });
+
+  test("is asked to log in again when the service refuses the refresh token, and then sees the products", async () => {
+    const page = await person.newPage();
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    await approve(page, store);
+    await page.waitForURL("**/products");
+
+    shop.sandbox.refuse(store);
+    shop.clock.advance(601_000);
+    await page.reload();
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+  });
+
+  test("logs out, and disconnects the store", async () => {
+    const page = await person.newPage();
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    await page.getByRole("button", { name: "Disconnect store" }).click();
+    await page.getByRole("link", { name: "Log in with store" }).waitFor();
+  });
+
+  test("breaks a store in the sandbox's console, and mends it there", async () => {
+    const page = await person.newPage();
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    await approve(page, store);
+    await page.waitForURL("**/products");
+
+    const service = await person.newPage();
+    const token = await tokenOf(shop);
+    await service.goto(shop.sandbox.url);
+    await service.getByRole("button", { name: "Expire now" }).first().click();
+    await expect.poll(() => shop.sandbox.liveTokens(store).access).toBe(0);
+    expect(await service.content()).not.toContain(token);
+    await page.reload();
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+  });
+});
+
+async function approve(page: Page, domainPrefix: string): Promise<void> {
+  await page.locator(`input[value="${domainPrefix}"]`).check({ force: true });
+  await page.getByRole("button", { name: "Approve" }).click();
+}
+
+async function productsOn(page: Page): Promise<string[]> {
+  return page.locator("tbody td:first-child").allTextContents();
+}
+
+async function storeOn(page: Page): Promise<string | null> {
+  return page.locator(".store").textContent();
+}
+
+async function tokenOf(shop: Shop): Promise<string> {
+  return shop.sandbox.createPersonalToken(store);
+}

@@ -1,0 +1,15 @@
+import { findChromium } from "./chromium.js";
+
+/**
+ * Names each group of tests that this machine cannot run, and why. With `CI=true` nothing may be
+ * skipped, so a missing part is an error before the first test.
+ */
+export default function setup(): (() => void) | undefined {
+  const skipped: string[] = [];
+  if (!findChromium()) skipped.push("browser: no Chromium found; install Debian's `chromium` or set CHROMIUM to its path");
+  if (skipped.length === 0) return undefined;
+
+  const report = `Skipped groups:\n${skipped.map((group) => `  - ${group}`).join("\n")}`;
+  if (process.env["CI"]) throw new Error(`With CI set nothing may be skipped.\n${report}`);
+  return () => console.log(`\n${report}\n`);
+}

@@ -1,0 +1,33 @@
+import { type Sandbox, type SandboxOptions, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
+import type { RequestListener } from "node:http";
+import { createApp } from "../../examples/express-login/src/app.js";
+import { type Listening, listen } from "./listen.js";
+
+export interface Shop {
+  readonly sandbox: Sandbox;
+  /** The time of both, the service and the application. */
+  readonly clock: VirtualClock;
+  readonly app: Listening;
+  close(): Promise<void>;
+}
+
+/** The Express example beside a sandbox, as somebody would run the two. */
+export async function startShop(options: SandboxOptions = {}): Promise<Shop> {
+  const clock = virtualClock();
+  let handler: RequestListener = () => {};
+  const app = await listen((req, res) => handler(req, res));
+  const redirectUri = `${app.origin}/auth/retail-pos/callback`;
+  const sandbox = await startSandbox({ redirectUri, clock, ...options });
+  const { authUrl, baseUrl, application } = sandbox;
+  const settings = { ...application, authUrl, baseUrl, port: app.port, sessionSecret: "for the tests" };
+  handler = createApp(settings, { clock, cacheMs: 0 });
+  return {
+    sandbox,
+    clock,
+    app,
+    async close() {
+      await app.close();
+      await sandbox.close();
+    },
+  };
+}
