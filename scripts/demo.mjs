@@ -34,6 +34,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 /** A port in use is the usual reason; the way out is another one. */
 function giveUp(error) {
   console.error(`The demo could not start: ${error.message}`);
-  if (/in use|EADDRINUSE/.test(error.message)) console.error("Choose other ports: PORT=3001 SANDBOX_PORT=4011");
+  if (/in use|EADDRINUSE/.test(error.message))
+    console.error("Choose other ports: PORT=3001 SANDBOX_PORT=4011");
   process.exit(1);
 }

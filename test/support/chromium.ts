@@ -2,7 +2,12 @@ import { existsSync } from "node:fs";
 
 /** Where the browser is: `CHROMIUM` if set, else where Debian and its kin put it. */
 export function findChromium(): string | undefined {
-  const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/snap/bin/chromium"];
+  const places = [
+    process.env["CHROMIUM"],
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/snap/bin/chromium",
+  ];
   return places.find((place) => place !== undefined && existsSync(place));
 }
 

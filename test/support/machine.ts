@@ -6,7 +6,8 @@ import { findChromium } from "./chromium.js";
  */
 export default function setup(): (() => void) | undefined {
   const skipped: string[] = [];
-  if (!findChromium()) skipped.push("browser: no Chromium found; install Debian's `chromium` or set CHROMIUM to its path");
+  if (!findChromium())
+    skipped.push("browser: no Chromium found; install Debian's `chromium` or set CHROMIUM to its path");
   if (skipped.length === 0) return undefined;
 
   const report = `Skipped groups:\n${skipped.map((group) => `  - ${group}`).join("\n")}`;

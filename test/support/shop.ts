@@ -1,5 +1,11 @@
-import { type Sandbox, type SandboxOptions, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
 import type { RequestListener } from "node:http";
+import {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+  type VirtualClock,
+  virtualClock,
+} from "@retail-pos/sandbox";
 import { createApp } from "../../examples/express-login/src/app.js";
 import { type Listening, listen } from "./listen.js";
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { isRetailPosError, retailPos, type RetailPosOptions } from "@retail-pos/core";
+import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import session from "express-session";
@@ -33,7 +33,7 @@ export function createApp(settings: Settings, more: Partial<RetailPosOptions> = 
       cookie: { httpOnly: true, sameSite: "lax", secure: redirectUri.startsWith("https:") },
     }),
   );
-  app.use(loginRoutes(pos));
+  app.use(loginRoutes(pos, more.clock));
 
   app.get("/", (req, res) => (req.user ? res.redirect("/products") : res.render("welcome")));
 

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { DAY_MS, fakeService, json, settled, start, T0, failureOf } from "../../../test/support/fake-service.js";
+import {
+  DAY_MS,
+  failureOf,
+  fakeService,
+  json,
+  settled,
+  start,
+  T0,
+} from "../../../test/support/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError, TokenResponseError } from "./errors.js";
 import { memoryStore } from "./memory-store.js";
@@ -10,13 +18,21 @@ describe("R4, by value, over consecutive renewals", () => {
   const rows: Array<{ name: string; given: unknown[]; sent: string[] }> = [
     { name: "present both times", given: ["r2", "r3"], sent: ["refresh-shop-1", "r2", "r3"] },
     { name: "present, then absent", given: ["r2", undefined], sent: ["refresh-shop-1", "r2", "r2"] },
-    { name: "absent, then present", given: [undefined, "r2"], sent: ["refresh-shop-1", "refresh-shop-1", "r2"] },
+    {
+      name: "absent, then present",
+      given: [undefined, "r2"],
+      sent: ["refresh-shop-1", "refresh-shop-1", "r2"],
+    },
     { name: "absent both times", given: [undefined, undefined], sent: Array(3).fill("refresh-shop-1") },
     { name: "present, then empty", given: ["r2", ""], sent: ["refresh-shop-1", "r2", "r2"] },
     { name: "present, then null", given: ["r2", null], sent: ["refresh-shop-1", "r2", "r2"] },
     { name: "present, then a number", given: ["r2", 17], sent: ["refresh-shop-1", "r2", "r2"] },
     { name: "present, then an object", given: ["r2", { token: "r3" }], sent: ["refresh-shop-1", "r2", "r2"] },
-    { name: "the same one again", given: ["refresh-shop-1", "r2"], sent: ["refresh-shop-1", "refresh-shop-1", "r2"] },
+    {
+      name: "the same one again",
+      given: ["refresh-shop-1", "r2"],
+      sent: ["refresh-shop-1", "refresh-shop-1", "r2"],
+    },
   ];
   for (const { name, given, sent } of rows) {
     test(name, async () => {

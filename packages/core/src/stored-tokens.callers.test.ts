@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DAY_MS, failureOf, later, type Script, settled, start, T0 } from "../../../test/support/fake-service.js";
+import {
+  DAY_MS,
+  failureOf,
+  later,
+  type Script,
+  settled,
+  start,
+  T0,
+} from "../../../test/support/fake-service.js";
 import { NotConnectedError, RateLimitedError, TokenEndpointError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
@@ -61,7 +69,9 @@ describe("abort", () => {
     const { login, service, shop, time } = start();
     await login();
     time.now = T0 + DAY_MS;
-    expect(await failureOf(shop.token({ signal: AbortSignal.abort() }))).toMatchObject({ name: "AbortError" });
+    expect(await failureOf(shop.token({ signal: AbortSignal.abort() }))).toMatchObject({
+      name: "AbortError",
+    });
     await settled();
     expect(service.spent()).toEqual([]);
   });
@@ -230,14 +240,21 @@ describe("a clock that jumps", () => {
       expect(service.spent().length).toBeLessThanOrEqual(1);
     });
 
-    test(`${name} during a hold-back or a refusal holds no retailer longer than an hour`, async () => {
+    test(`${name} during a hold-back keeps no retailer waiting longer than an hour`, async () => {
       const { login, service, time, value } = start();
       await login();
       time.now = T0 + 3 * DAY_MS;
-      service.next(() => new Response(null, { status: 429, headers: { "x-ratelimit-reset": "99999999999" } }));
+      service.next(
+        () => new Response(null, { status: 429, headers: { "x-ratelimit-reset": "99999999999" } }),
+      );
       await failureOf(value());
-      time.now += jumpMs + 3_600_000;
-      expect(await value()).toBe("access-shop-2");
+      time.now += jumpMs;
+      let served: unknown;
+      for (let minute = 0; minute <= 60 && typeof served !== "string"; minute += 1) {
+        served = await value().catch((error: unknown) => error);
+        time.now += 60_000;
+      }
+      expect(served).toBe("access-shop-2");
     });
   }
 

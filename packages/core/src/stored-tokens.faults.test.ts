@@ -1,5 +1,13 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, failureOf, json, type Script, settled, start, T0 } from "../../../test/support/fake-service.js";
+import {
+  DAY_MS,
+  failureOf,
+  json,
+  type Script,
+  settled,
+  start,
+  T0,
+} from "../../../test/support/fake-service.js";
 import { ClientRefusedError, RateLimitedError, TokenEndpointError, TokenResponseError } from "./errors.js";
 
 afterEach(() => {
@@ -12,23 +20,40 @@ const tooMany =
   () =>
     new Response("slow down", {
       status: 429,
-      headers: resetAt === undefined ? {} : { "X-RateLimit-Reset": String(resetAt), "X-RateLimit-Remaining": "0" },
+      headers:
+        resetAt === undefined ? {} : { "X-RateLimit-Reset": String(resetAt), "X-RateLimit-Remaining": "0" },
     });
 
 const failures: Array<{ name: string; script: Script; error: new (...rest: never[]) => Error }> = [
   { name: "500", script: down, error: TokenEndpointError },
   { name: "503 with JSON", script: () => json({ error: "invalid_grant" }, 503), error: TokenEndpointError },
   { name: "429", script: tooMany((T0 + DAY_MS) / 1000 + 30), error: RateLimitedError },
-  { name: "403 invalid_grant", script: () => json({ error: "invalid_grant" }, 403), error: TokenEndpointError },
+  {
+    name: "403 invalid_grant",
+    script: () => json({ error: "invalid_grant" }, 403),
+    error: TokenEndpointError,
+  },
   { name: "404", script: () => json({}, 404), error: TokenEndpointError },
-  { name: "400 invalid_request", script: () => json({ error: "invalid_request" }, 400), error: TokenEndpointError },
-  { name: "400 invalid_scope", script: () => json({ error: "invalid_scope" }, 400), error: TokenEndpointError },
+  {
+    name: "400 invalid_request",
+    script: () => json({ error: "invalid_request" }, 400),
+    error: TokenEndpointError,
+  },
+  {
+    name: "400 invalid_scope",
+    script: () => json({ error: "invalid_scope" }, 400),
+    error: TokenEndpointError,
+  },
   {
     name: "400 unsupported_grant_type",
     script: () => json({ error: "unsupported_grant_type" }, 400),
     error: TokenEndpointError,
   },
-  { name: "401 invalid_client", script: () => json({ error: "invalid_client" }, 401), error: ClientRefusedError },
+  {
+    name: "401 invalid_client",
+    script: () => json({ error: "invalid_client" }, 401),
+    error: ClientRefusedError,
+  },
   {
     name: "400 unauthorized_client",
     script: () => json({ error: "unauthorized_client" }, 400),
@@ -45,7 +70,11 @@ const failures: Array<{ name: string; script: Script; error: new (...rest: never
     error: TokenEndpointError,
   },
   { name: "HTML with status 200", script: () => new Response("<html>"), error: TokenResponseError },
-  { name: "HTML with status 502", script: () => new Response("<html>", { status: 502 }), error: TokenEndpointError },
+  {
+    name: "HTML with status 502",
+    script: () => new Response("<html>", { status: 502 }),
+    error: TokenEndpointError,
+  },
 ];
 
 describe("a failing renewal", () => {
@@ -108,7 +137,9 @@ describe("a failing renewal", () => {
     const { login, service, time, value } = start({ timeoutMs: 5000 });
     await login();
     time.now = T0 + DAY_MS;
-    service.always(() => new Response(new ReadableStream({ start: (to) => to.enqueue(new Uint8Array([123])) })));
+    service.always(
+      () => new Response(new ReadableStream({ start: (to) => to.enqueue(new Uint8Array([123])) })),
+    );
     const waiting = failureOf(value());
     await settled();
     await vi.advanceTimersByTimeAsync(5000);
@@ -225,7 +256,11 @@ describe("429", () => {
     await failureOf(value());
     expect((await pos.tokens("other").token()).value).toBe("access-other-2");
     expect(events.filter(({ type }) => type === "rate_limited")).toMatchObject([
-      { domainPrefix: "shop", retryAt: time.now + 30_000, rateLimit: { remaining: 0, resetAt: time.now + 30_000 } },
+      {
+        domainPrefix: "shop",
+        retryAt: time.now + 30_000,
+        rateLimit: { remaining: 0, resetAt: time.now + 30_000 },
+      },
     ]);
   });
 
@@ -259,7 +294,10 @@ describe("Remaining: 0 on a success", () => {
   const emptied: Script = (_, regular) => {
     const { body, status } = regular();
     const reset = (T0 + DAY_MS) / 1000 + 1000;
-    return new Response(body, { status, headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": `${reset}` } });
+    return new Response(body, {
+      status,
+      headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": `${reset}` },
+    });
   };
 
   test("holds back early renewals until the reset, but not callers without a live token", async () => {
@@ -268,7 +306,9 @@ describe("Remaining: 0 on a success", () => {
     time.now = T0 + DAY_MS;
     service.next((seen, regular) => {
       regular();
-      return emptied(seen, () => json({ access_token: "short", expires_in: 600, refresh_token: "refresh-shop-2" }));
+      return emptied(seen, () =>
+        json({ access_token: "short", expires_in: 600, refresh_token: "refresh-shop-2" }),
+      );
     });
     expect(await value()).toBe("short");
     time.now += 590_000;

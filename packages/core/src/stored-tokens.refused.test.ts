@@ -196,6 +196,9 @@ describe("two processes that are both refused", () => {
     const errors = await Promise.all([failureOf(one.value()), failureOf(two.value())]);
     for (const error of errors) expect(error).toBeInstanceOf(ReconnectRequiredError);
     expect(one.service.spent()).toHaveLength(1);
-    expect(await shared.store.load(SHOP)).toMatchObject({ refreshToken: "refresh-shop-1", refusedAt: one.time.now });
+    expect(await shared.store.load(SHOP)).toMatchObject({
+      refreshToken: "refresh-shop-1",
+      refusedAt: one.time.now,
+    });
   });
 });

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { DAY_MS, failureOf, json, later, oauthError, settled, start, T0 } from "../../../test/support/fake-service.js";
+import {
+  DAY_MS,
+  failureOf,
+  json,
+  later,
+  oauthError,
+  settled,
+  start,
+  T0,
+} from "../../../test/support/fake-service.js";
 import { RateLimitedError, ReconnectRequiredError, TokenEndpointError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
@@ -80,7 +89,8 @@ for (const { name, answer, error } of [
     }
     await settled();
     expect(service.spent().length).toBeLessThanOrEqual(2);
-    for (const event of events) if (event.type === "renewal_failed") expect(event.servedHeldToken).toBe(false);
+    for (const event of events)
+      if (event.type === "renewal_failed") expect(event.servedHeldToken).toBe(false);
   });
 }
 

@@ -76,7 +76,10 @@ describe("one renewal for everybody", () => {
     await login("other");
     time.now = T0 + DAY_MS;
     service.next(() => new Promise(() => {}));
-    pos.tokens("shop").token().catch(() => {});
+    pos
+      .tokens("shop")
+      .token()
+      .catch(() => {});
     await settled();
     expect((await pos.tokens("other").token()).value).toBe("access-other-2");
   });
@@ -204,7 +207,11 @@ describe("expiry", () => {
     { name: "a numeric text in expires_in", fields: { expires_in: "10" }, expiresAt: 10_000 },
     { name: "expires alone", fields: { expires: (T0 + 2 * DAY_MS) / 1000 }, expiresAt: DAY_MS },
     { name: "a numeric text in expires", fields: { expires: String(T0 / 1000 + 86_460) }, expiresAt: 60_000 },
-    { name: "an odd expires_in beside expires", fields: { expires_in: "soon", expires: T0 / 1000 + 86_460 }, expiresAt: 60_000 },
+    {
+      name: "an odd expires_in beside expires",
+      fields: { expires_in: "soon", expires: T0 / 1000 + 86_460 },
+      expiresAt: 60_000,
+    },
     { name: "neither", fields: {}, expiresAt: undefined },
     { name: "nothing usable", fields: { expires_in: null, expires: {} }, expiresAt: undefined },
   ];

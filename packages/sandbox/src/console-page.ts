@@ -81,7 +81,7 @@ export function requestRow({ retailers }: Service, entry: LoggedRequest): Html {
   const { id, at, method, path, domainPrefix, grantType, error, fault } = entry;
   const name = domainPrefix === undefined ? undefined : retailers.find(domainPrefix)?.name;
   const shownPath = domainPrefix === undefined ? path : path.replace(/^\/stores\/[^/]+/, "");
-  const details = [name, grantType, error, fault !== undefined && `fault: ${fault}`]
+  const details = [name, grantType, error, fault !== undefined && `fault:\u00a0${fault}`]
     .filter(Boolean)
     .join(" · ");
   const outcome = outcomeOf(entry);
@@ -170,21 +170,21 @@ function troubles(service: Service, domainPrefix: string): Html {
     limitedUntil !== undefined &&
     html`<li>${places.token}: answers 429, ${countdown(service, limitedUntil, "over")}</li>`;
   if (!limited && faults.length === 0) return html``;
-  return html`<ul class="troubles" aria-label="Set up to go wrong">${limited}${faults}</ul>`;
+  return html`
+  <div class="troubles">
+    <ul aria-label="Set up to go wrong">${limited}${faults}</ul>
+    ${button(domainPrefix, "heal", "Heal", true, "primary")}
+  </div>`;
 }
 
 function buttons(service: Service, domainPrefix: string, newest: Grant | undefined): Html {
   const hasAccess = newest?.access.some((access) => service.now() < access.expiresAt) ?? false;
-  const isTroubled =
-    service.faults.waitingFor(domainPrefix).length > 0 ||
-    service.rateLimiter.limitedUntil(domainPrefix) !== undefined;
   return html`
   <div class="actions" role="group" aria-label="Make something go wrong">
     ${button(domainPrefix, "expire", "Expire now", hasAccess)}
     ${button(domainPrefix, "refuse", "Refuse the refresh token", newest !== undefined && isUsable(newest))}
     ${button(domainPrefix, "limit", "429 for a minute")}
     ${button(domainPrefix, "fail", "Answer 500")}
-    ${isTroubled && button(domainPrefix, "heal", "Heal", true, "primary")}
   </div>`;
 }
 
@@ -227,7 +227,7 @@ function userButton(domainPrefix: string, action: string, user: string, words: s
   return html`<button type="button" id="${action}-${user}-${domainPrefix}" data-action="${action}" data-user="${user}" aria-label="${words}: ${user}">${words}</button>`;
 }
 
-function applicationPanel({ addresses, settings }: Service): Html {
+function applicationPanel({ addresses, settings, retailers }: Service): Html {
   const { clientId, clientSecret, redirectUri } = settings;
   const isDemo = clientSecret === demoApplication.clientSecret;
   const rows = [
@@ -238,11 +238,13 @@ function applicationPanel({ addresses, settings }: Service): Html {
     ["clientSecret", isDemo ? clientSecret : "the one you started the sandbox with"],
     ["redirectUri", redirectUri],
   ] as const;
+  // Once a store is connected the settings have done their work, and the requests want the room.
+  const isNew = retailers.all.every((retailer) => retailer.approvedAt === undefined);
   return html`
-    <section id="application" class="panel application" aria-labelledby="application-title">
-      <h2 id="application-title">Your application's settings</h2>
+    <details id="application" class="panel application" ${isNew && html`open`}>
+      <summary><h2>Your application's settings</h2></summary>
       <dl>${rows.map(([name, value]) => settingRow(name, value, name !== "clientSecret" || isDemo))}</dl>
-    </section>`;
+    </details>`;
 }
 
 function settingRow(name: string, value: string, canCopy: boolean): Html {

@@ -77,7 +77,8 @@ b.bad { color: var(--bad); font-weight: 600; }
 .sheet legend { font-weight: 600; font-size: .9375rem; margin-bottom: .5rem; padding: 0; }
 .choices { display: grid; gap: .5rem; margin: 0 -.375rem; padding: .25rem .375rem; }
 .choices.scrolling { max-height: min(27rem, 52vh); overflow-y: auto; }
-.choices i { font: 500 .8125rem/1 var(--sans); color: var(--good); margin-left: .5rem; white-space: nowrap; }
+.choice-name small { display: flex; flex-wrap: wrap; gap: 0 .625rem; }
+.choices i { font: 500 .8125rem/1.35 var(--sans); color: var(--good); white-space: nowrap; }
 .choice {
   display: flex; align-items: center; gap: .75rem; padding: .625rem .75rem; cursor: pointer;
   border: 1px solid var(--line); border-radius: .75rem; background: var(--card);
@@ -89,7 +90,7 @@ b.bad { color: var(--bad); font-weight: 600; }
 .choice input { flex: none; width: 1.125rem; height: 1.125rem; margin: 0; accent-color: var(--accent); outline: none; }
 .choice .avatar { width: 2.125rem; height: 2.125rem; font-size: .9375rem; }
 .choice-name { flex: 1; min-width: 0; font-weight: 550; line-height: 1.3; overflow-wrap: anywhere; }
-.choice-name small, .store h2 small { display: block; font: 400 .8125rem/1.35 var(--mono); letter-spacing: 0; color: var(--quiet); overflow-wrap: anywhere; }
+.choice-name small, .store h2 small { font: 400 .8125rem/1.35 var(--mono); letter-spacing: 0; color: var(--quiet); overflow-wrap: anywhere; }
 .note { margin-top: 1rem; padding: .75rem; border-radius: .625rem; font-size: .875rem; color: var(--warn); background: var(--warn-bg); }
 .decide { display: flex; gap: .625rem; margin-top: 1.5rem; }
 .decide button { min-height: 2.75rem; padding: .625rem 1.25rem; font-size: .9375rem; }
@@ -127,8 +128,9 @@ b.bad { color: var(--bad); font-weight: 600; }
 }
 .column { display: grid; gap: 1.25rem; min-width: 0; }
 /* Beside the stores, and never taller than the window: the till roll scrolls by itself. */
-.side { position: sticky; top: 1.5rem; display: flex; flex-direction: column; max-height: calc(100vh - 3rem); }
-.side .tape { flex: 0 1 auto; min-height: 9rem; display: flex; flex-direction: column; }
+.side { position: sticky; top: 1.5rem; display: flex; flex-direction: column; max-height: calc(100vh - 7.5rem); }
+.side .tape { flex: 0 1 auto; display: flex; flex-direction: column; }
+.side .tape:not(:has(ol:empty)) { min-height: 12rem; }
 .side .application { flex: none; }
 .overview h1 { font-size: 1.625rem; }
 .overview h1 .quiet { font-size: 1rem; letter-spacing: 0; margin-left: .375rem; }
@@ -141,11 +143,12 @@ b.bad { color: var(--bad); font-weight: 600; }
   display: grid; place-items: center; font-size: .75rem; font-weight: 650; color: var(--good); background: var(--good-bg);
 }
 
-.stores { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(21.5rem, 100%), 1fr)); }
+.stores { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(21.5rem, 100%), 1fr)); align-items: start; }
 .stores:focus { outline: none; }
 .stores, .tape h2, .application { scroll-margin-top: 1rem; }
-.store { display: flex; flex-direction: column; padding: 1.125rem 1.25rem .25rem; }
+.store { padding: 1.125rem 1.25rem .25rem; }
 .store > header { display: flex; align-items: center; gap: .75rem; }
+.store h2 small { display: block; }
 .store h2 { flex: 1; min-width: 0; font-size: 1.0625rem; overflow-wrap: anywhere; }
 .nothing { margin-top: .875rem; font-size: .875rem; color: var(--quiet); }
 .tokens { margin-top: 1rem; font-size: .875rem; border-top: 1px dashed var(--edge); }
@@ -159,17 +162,18 @@ progress { appearance: none; display: block; width: 6rem; height: .1875rem; bord
 progress::-webkit-progress-bar { background: var(--line); }
 progress::-webkit-progress-value { background: var(--accent); }
 progress::-moz-progress-bar { background: var(--accent); }
-.troubles { margin-top: .875rem; display: grid; gap: .375rem; }
-.troubles li { padding: .5rem .75rem; border-radius: .5rem; font-size: .875rem; font-weight: 550; color: var(--warn); background: var(--warn-bg); }
-.actions { display: grid; grid-template-columns: 5fr 7fr; gap: .5rem; margin: auto 0 1rem; padding-top: 1rem; }
+.troubles { display: flex; align-items: center; gap: .75rem; margin-top: .875rem; padding: .5rem .5rem .5rem .75rem; border-radius: .625rem; color: var(--warn); background: var(--warn-bg); }
+.troubles ul { flex: 1; display: grid; gap: .25rem; font-size: .875rem; font-weight: 550; line-height: 1.35; }
+.troubles .primary { font-size: .8125rem; min-height: 2rem; padding: .3125rem .875rem; }
+.actions { display: grid; grid-template-columns: 5fr 7fr; gap: .5rem; margin: 1rem 0; }
 .actions button { font-size: .8125rem; padding: .4375rem .375rem; }
-.actions .primary { grid-column: 1 / -1; }
 .store details { border-top: 1px solid var(--line); margin: 0 -1.25rem; padding: 0 1.25rem; }
-.store summary { display: flex; align-items: center; gap: .5rem; padding: .75rem 0; font-size: .875rem; font-weight: 550; color: var(--quiet); cursor: pointer; list-style: none; }
-.store summary::-webkit-details-marker { display: none; }
-.store summary::before { content: ""; width: .4375rem; height: .4375rem; border: solid currentColor; border-width: 0 1.5px 1.5px 0; transform: rotate(-45deg); margin-right: .125rem; }
-.store details[open] summary::before { transform: rotate(45deg); }
-.store summary:hover { color: var(--ink); }
+summary { display: flex; align-items: center; gap: .5rem; padding: .75rem 0; font-size: .875rem; font-weight: 550; color: var(--quiet); cursor: pointer; list-style: none; }
+summary::-webkit-details-marker { display: none; }
+summary::before { content: ""; width: .4375rem; height: .4375rem; border: solid currentColor; border-width: 0 1.5px 1.5px 0; transform: rotate(-45deg); margin-right: .125rem; }
+details[open] > summary::before { transform: rotate(45deg); }
+summary:hover { color: var(--ink); }
+.application summary { padding: .75rem 1.25rem; color: inherit; }
 .count { font-variant-numeric: tabular-nums; padding: 0 .4375rem; border-radius: 1rem; background: var(--raised); border: 1px solid var(--line); font-size: .75rem; }
 .users { display: grid; gap: .625rem; padding: .125rem 0 1rem; }
 .users li { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; font-size: .875rem; }
@@ -178,7 +182,8 @@ progress::-moz-progress-bar { background: var(--accent); }
 .users button { font-size: .8125rem; padding: .3125rem .625rem; min-height: 2rem; }
 
 .tape { padding: 1.125rem 0 0; overflow: hidden; }
-.tape h2, .application h2 { font-size: 1.0625rem; padding: 0 1.25rem; }
+.tape h2, .application h2 { font-size: 1.0625rem; }
+.tape h2 { padding: 0 1.25rem; }
 .tape ol { min-height: 0; overflow-y: auto; margin-top: .75rem; border-top: 1px dashed var(--edge); }
 .tape ol:empty { display: none; }
 .tape ol:focus-visible { outline-offset: -2px; }
@@ -201,8 +206,9 @@ progress::-moz-progress-bar { background: var(--accent); }
   .tape li.new { animation: print .35s ease-out; }
   @keyframes print { from { background: var(--good-bg); transform: translateY(-.5rem); opacity: 0; } }
 }
-.application { padding: 1.125rem 0 .5rem; }
-.application dl { margin-top: .5rem; }
+.application { padding: .25rem 0; }
+.application dl { margin-bottom: .5rem; }
+.application h2 { padding: 0; }
 .application dl div { padding: .5rem 1.25rem; }
 .application dt { font-size: .8125rem; color: var(--quiet); }
 .application dd { display: flex; align-items: start; justify-content: space-between; gap: .75rem; }
@@ -224,16 +230,17 @@ dialog p { margin-top: .5rem; color: var(--quiet); }
   .console { grid-template-columns: minmax(0, 1fr); }
   .side { position: static; max-height: none; }
   .tape ol { max-height: 70vh; }
-  .top nav { display: flex; }
+  .top { gap: .5rem 1.5rem; }
+  .top nav { display: flex; flex: 1; }
+  .facts { order: 3; flex: 1 0 100%; }
 }
 @media (max-height: 48rem) {
   .side { position: static; max-height: none; }
   .tape ol { max-height: 70vh; }
 }
 @media (max-width: 40rem) {
-  .top { gap: .5rem 1rem; }
   .brand { flex: 1; }
-  .facts { order: 3; flex: 1 0 100%; }
+  .top nav { order: 2; flex: 1 0 100%; }
   .console { padding-top: 1.25rem; gap: 1.25rem; }
   .store { padding: 1rem 1rem .25rem; }
   .store details { margin: 0 -1rem; padding: 0 1rem; }

@@ -1,0 +1,181 @@
+import { type RetailPos, retailPos, type TokenSet } from "@retail-pos/core";
+import type { Request } from "express";
+import passport from "passport";
+import OAuth2Strategy from "passport-oauth2";
+import { describe, expectTypeOf, test } from "vitest";
+import Default, {
+  type LoginOptions,
+  type RetailPosLogin,
+  type RetailPosProfile,
+  RetailPosStrategy,
+  type RetailPosStrategyOptions,
+  type StateStore,
+  Strategy,
+  type TokenParams,
+  type VerifyDone,
+} from "./index.js";
+
+const application = {
+  authUrl: "https://login.example.com",
+  baseUrl: "https://{domain_prefix}.example.com",
+  clientID: "the-application",
+  clientSecret: "the-client-secret",
+  callbackURL: "https://app.example.net/callback",
+};
+const client = retailPos({
+  authUrl: application.authUrl,
+  baseUrl: application.baseUrl,
+  clientId: application.clientID,
+  clientSecret: application.clientSecret,
+  redirectUri: application.callbackURL,
+});
+const user: Express.User = { id: "shop" };
+
+describe("the parameters of verify need no annotation", () => {
+  test("(login)", () => {
+    new RetailPosStrategy(application, (login) => {
+      expectTypeOf(login).toEqualTypeOf<RetailPosLogin>();
+      expectTypeOf(login.tokens).toEqualTypeOf<TokenSet>();
+      expectTypeOf(login.tokens.access.expiresAt).toEqualTypeOf<number | undefined>();
+      expectTypeOf(login.domainPrefix).toExtend<string>();
+      expectTypeOf(login.params).toEqualTypeOf<TokenParams>();
+      expectTypeOf(login.profile).toEqualTypeOf<RetailPosProfile>();
+      return user;
+    });
+  });
+
+  test("async (login), which may find nobody", () => {
+    new RetailPosStrategy(application, async (login) => {
+      expectTypeOf(login).toEqualTypeOf<RetailPosLogin>();
+      return login.domainPrefix === "shop" ? user : undefined;
+    });
+    new RetailPosStrategy(application, async () => null);
+    new RetailPosStrategy(application, async () => false as const);
+  });
+
+  test("(login, done)", () => {
+    new RetailPosStrategy(application, (login, done) => {
+      expectTypeOf(login).toEqualTypeOf<RetailPosLogin>();
+      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
+      done(null, user);
+      done(null, false, { message: "not here" });
+      done(new Error("the database is gone"));
+    });
+  });
+
+  test("(accessToken, refreshToken, profile, done)", () => {
+    new RetailPosStrategy(application, (accessToken, refreshToken, profile, done) => {
+      expectTypeOf(accessToken).toEqualTypeOf<string>();
+      expectTypeOf(refreshToken).toEqualTypeOf<string>();
+      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
+      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
+    });
+  });
+
+  test("(accessToken, refreshToken, params, profile, done)", () => {
+    new RetailPosStrategy(application, (accessToken, refreshToken, params, profile, done) => {
+      expectTypeOf(accessToken).toEqualTypeOf<string>();
+      expectTypeOf(refreshToken).toEqualTypeOf<string>();
+      expectTypeOf(params).toEqualTypeOf<TokenParams>();
+      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
+      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
+    });
+  });
+
+  test("(req, login) and (req, login, done)", () => {
+    new RetailPosStrategy({ ...application, passReqToCallback: true }, (req, login) => {
+      expectTypeOf(req).toEqualTypeOf<Request>();
+      expectTypeOf(login).toEqualTypeOf<RetailPosLogin>();
+      return user;
+    });
+    new RetailPosStrategy({ client, passReqToCallback: true }, (req, login, done) => {
+      expectTypeOf(req).toEqualTypeOf<Request>();
+      expectTypeOf(login).toEqualTypeOf<RetailPosLogin>();
+      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
+    });
+  });
+
+  test("(req, accessToken, refreshToken, profile, done)", () => {
+    const options = { client, passReqToCallback: true } as const;
+    new RetailPosStrategy(options, (req, accessToken, refreshToken, profile, done) => {
+      expectTypeOf(req).toEqualTypeOf<Request>();
+      expectTypeOf(accessToken).toEqualTypeOf<string>();
+      expectTypeOf(refreshToken).toEqualTypeOf<string>();
+      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
+      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
+    });
+  });
+
+  test("(req, accessToken, refreshToken, params, profile, done)", () => {
+    const options = { client, passReqToCallback: true } as const;
+    new RetailPosStrategy(options, (req, accessToken, refreshToken, params, profile, done) => {
+      expectTypeOf(req).toEqualTypeOf<Request>();
+      expectTypeOf(accessToken).toEqualTypeOf<string>();
+      expectTypeOf(refreshToken).toEqualTypeOf<string>();
+      expectTypeOf(params).toEqualTypeOf<TokenParams>();
+      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
+      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
+    });
+  });
+});
+
+describe("what surrounds it is typed too", () => {
+  test("the class under its three names, as a Passport strategy", () => {
+    expectTypeOf(Default).toEqualTypeOf<typeof RetailPosStrategy>();
+    expectTypeOf(Strategy).toEqualTypeOf<typeof RetailPosStrategy>();
+    expectTypeOf<RetailPosStrategy>().toExtend<OAuth2Strategy>();
+    expectTypeOf<RetailPosStrategy["client"]>().toEqualTypeOf<RetailPos>();
+    passport.use(new Default({ client }, () => user));
+  });
+
+  test("req.authInfo?.state, once the package is imported", () => {
+    expectTypeOf<Request["authInfo"]>().toEqualTypeOf<Express.AuthInfo | undefined>();
+    expectTypeOf<Express.AuthInfo["state"]>().toEqualTypeOf<unknown>();
+  });
+
+  test("the profile and the params", () => {
+    expectTypeOf<RetailPosProfile["provider"]>().toEqualTypeOf<"retail-pos">();
+    expectTypeOf<TokenParams["domain_prefix"]>().toExtend<string>();
+    expectTypeOf<TokenParams>().not.toHaveProperty("refresh_token");
+  });
+
+  test("the options: a client, or what a client is made of", () => {
+    expectTypeOf<{ client: RetailPos }>().toExtend<RetailPosStrategyOptions>();
+    expectTypeOf<typeof application>().toExtend<RetailPosStrategyOptions>();
+    // @ts-expect-error the secret is missing
+    const noSecret = (): RetailPosStrategyOptions => ({ ...application, clientSecret: undefined });
+    // @ts-expect-error state is always on
+    const noState = (): RetailPosStrategyOptions => ({ ...application, state: false });
+    // @ts-expect-error in the strategy's options `store` is a state store
+    const noStates = (): RetailPosStrategyOptions => ({ client, store: { load, save, remove } });
+    expectTypeOf([noSecret, noState, noStates]).toBeArray();
+  });
+
+  test("a state store of passport-oauth2's own shapes", () => {
+    expectTypeOf<OAuth2Strategy.StateStore>().toExtend<StateStore>();
+    expectTypeOf<{
+      store(req: Request, verifier: string, state: unknown, meta: object, done: () => void): void;
+      verify(req: Request, state: string, done: () => void): void;
+    }>().toExtend<StateStore>();
+  });
+
+  test("verify may not be synchronous nonsense", () => {
+    // @ts-expect-error a number is no user
+    const wrong = () => new RetailPosStrategy({ client }, () => 7);
+    expectTypeOf(wrong).toBeFunction();
+  });
+});
+
+describe("what one login may be given fits passport.authenticate", () => {
+  test("state of any shape, callbackURL and scope, as Passport types its options", () => {
+    expectTypeOf<LoginOptions["state"]>().toEqualTypeOf<unknown>();
+    expectTypeOf<LoginOptions["callbackURL"]>().toEqualTypeOf<string | undefined>();
+    passport.authenticate("retail-pos", { state: "abc", scope: ["one"], session: false });
+  });
+});
+
+async function load(): Promise<undefined> {}
+async function save(): Promise<boolean> {
+  return true;
+}
+async function remove(): Promise<void> {}

@@ -1,0 +1,118 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import type { SandboxOptions } from "./options.js";
+import { type Sandbox, startSandbox } from "./sandbox.js";
+
+const help = `Usage: retail-pos-sandbox [options]
+
+The retail point-of-sale service to run offline, on 127.0.0.1.
+
+  --port <number>          port to listen on, 0 for any (default 4010)
+  --rotation <how>         refresh tokens rotate: always, never, sometimes (default always)
+  --lifetime <seconds>     how long access tokens live (default 86400)
+  --rate-limit <n/seconds> token requests per store and window (default 300/300)
+  --approved               the application is approved: no limit of 30 stores
+  --stores <number>        how many stores there are (default 6)
+  --redirect-uri <url>     the application's callback address
+                           (default http://localhost:3000/auth/retail-pos/callback)
+  --client-id <text>       (default sandbox-application)
+  --client-secret <text>   (default sandbox-application-secret)
+  --help                   show this
+`;
+
+const flags = {
+  port: { type: "string", default: "4010" },
+  rotation: { type: "string" },
+  lifetime: { type: "string" },
+  "rate-limit": { type: "string" },
+  approved: { type: "boolean" },
+  stores: { type: "string" },
+  "redirect-uri": { type: "string" },
+  "client-id": { type: "string" },
+  "client-secret": { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+type Values = {
+  [name in keyof typeof flags]?: (typeof flags)[name]["type"] extends "boolean" ? boolean : string;
+};
+
+await main();
+
+async function main(): Promise<void> {
+  const options = readArguments();
+  if (options === "help") {
+    process.stdout.write(help);
+    return;
+  }
+  const sandbox = await startSandbox(options).catch((error: Error) => {
+    // A wrong option is the caller's mistake; anything else (a port in use) is the machine's.
+    fail(error.message, error instanceof TypeError ? 2 : 1);
+  });
+  process.stdout.write(welcome(sandbox, options));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void sandbox.close());
+}
+
+function readArguments(): SandboxOptions | "help" {
+  try {
+    const { values } = parseArgs({ options: flags, strict: true, allowPositionals: false });
+    return values.help ? "help" : optionsOf(values);
+  } catch (error) {
+    return fail((error as Error).message, 2);
+  }
+}
+
+function optionsOf(values: Values): SandboxOptions {
+  const { rotation, approved } = values;
+  const redirectUri = values["redirect-uri"];
+  const clientId = values["client-id"];
+  const clientSecret = values["client-secret"];
+  return {
+    port: wholeNumber("--port", values.port ?? ""),
+    ...(values.stores !== undefined && { stores: wholeNumber("--stores", values.stores) }),
+    ...(values.lifetime !== undefined && { lifetimeMs: wholeNumber("--lifetime", values.lifetime) * 1000 }),
+    ...(values["rate-limit"] !== undefined && { rateLimit: readRateLimit(values["rate-limit"]) }),
+    // startSandbox knows which words it takes, and says so.
+    ...(rotation !== undefined && { rotation: rotation as NonNullable<SandboxOptions["rotation"]> }),
+    ...(approved !== undefined && { approved }),
+    ...(redirectUri !== undefined && { redirectUri }),
+    ...(clientId !== undefined && { clientId }),
+    ...(clientSecret !== undefined && { clientSecret }),
+  };
+}
+
+function wholeNumber(flag: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new TypeError(`${flag} must be a whole number, not "${text}"`);
+  return Number(text);
+}
+
+function readRateLimit(text: string): { limit: number; windowMs: number } {
+  const [, limit, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(text) ?? [];
+  if (!limit || !seconds)
+    throw new TypeError(`--rate-limit must look like 300/300 (requests/seconds), not "${text}"`);
+  return { limit: Number(limit), windowMs: Number(seconds) * 1000 };
+}
+
+function welcome({ url, authUrl, baseUrl, application }: Sandbox, options: SandboxOptions): string {
+  const secret = options.clientSecret === undefined ? application.clientSecret : "(as you gave it)";
+  return `
+  Retail POS sandbox
+
+  Console        ${url}
+
+  Your application's settings
+    authUrl      ${authUrl}
+    baseUrl      ${baseUrl}
+    clientId     ${application.clientId}
+    clientSecret ${secret}
+    redirectUri  ${application.redirectUri}
+
+  Ctrl-C ends it.
+
+`;
+}
+
+function fail(message: string, exitCode: number): never {
+  process.stderr.write(`retail-pos-sandbox: ${message}\n${exitCode === 2 ? "Try --help.\n" : ""}`);
+  process.exit(exitCode);
+}

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { browser } from "./support/browser.js";
+import { listen } from "./support/listen.js";
+
+// Every program a README shows is run as it stands there, on the built packages, beside a sandbox.
+
+const store = "harbour-coffee";
+const root = fileURLToPath(new URL("..", import.meta.url));
+let sandbox: Sandbox;
+let port: number;
+let program: ChildProcess | undefined;
+
+beforeEach(async () => {
+  const free = await listen(() => {});
+  port = free.port;
+  await free.close();
+  sandbox = await startSandbox({ redirectUri: `http://localhost:${port}/auth/retail-pos/callback` });
+});
+afterEach(async () => {
+  program?.kill("SIGKILL");
+  program = undefined;
+  await sandbox.close();
+});
+
+test("the fifteen lines of the root README log in and show products in an Express app", async () => {
+  const before = `
+    import express from "express";
+    import session from "express-session";
+    import passport from "passport";
+    passport.serializeUser((user, done) => done(null, user));
+    passport.deserializeUser((user, done) => done(null, user));
+    const app = express();
+    app.use(session({ secret: "for the test", resave: false, saveUninitialized: false }));
+    app.use(passport.session());`;
+  await start(`${before}${programIn("README.md")}\napp.listen(process.env.PORT);`);
+  await expectProductsAfterLogin();
+});
+
+test("the program of passport-retail-pos logs in and shows products", async () => {
+  await start(programIn("packages/passport-retail-pos/README.md"));
+  await expectProductsAfterLogin();
+});
+
+test("the program of express-bearer shows products with a personal token", async () => {
+  await start(programIn("packages/express-bearer/README.md"));
+  const { body } = await answerOf("/products");
+  expect(body).toContain("House espresso");
+});
+
+test("the program of core exchanges a code and reads products", async () => {
+  const code = sandbox.approve(store).searchParams.get("code");
+  const after = `
+    await logIn("${store}", "${code}");
+    const { data } = await products("${store}");
+    console.log(data[0].name);`;
+  expect(await outputOf(programIn("packages/core/README.md") + after)).toContain("House espresso");
+});
+
+test("the program of the sandbox trades a code for a token and reads products", async () => {
+  expect(await outputOf(programIn("packages/sandbox/README.md"))).toContain("House espresso");
+});
+
+/** The first block after the mark that says it is run here. */
+function programIn(readme: string): string {
+  const text = readFileSync(`${root}/${readme}`, "utf8");
+  const program = /<!-- run by test\/readme.test.ts -->\s*```js\n(.*?)```/s.exec(text)?.[1];
+  if (program === undefined) throw new Error(`${readme} has no marked block`);
+  return program;
+}
+
+function run(source: string): ChildProcess {
+  const folder = `${root}/node_modules/.readme`; // there, so that the packages are found as an installed app finds them
+  mkdirSync(folder, { recursive: true });
+  const file = `${folder}/program-${port}.mjs`;
+  writeFileSync(file, source);
+  program = spawn(process.execPath, [file], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...process.env,
+      PORT: String(port),
+      AUTH_URL: sandbox.authUrl,
+      BASE_URL: sandbox.baseUrl,
+      CLIENT_ID: sandbox.application.clientId,
+      CLIENT_SECRET: sandbox.application.clientSecret,
+      REDIRECT_URI: sandbox.application.redirectUri,
+      DOMAIN_PREFIX: store,
+      PERSONAL_TOKEN: sandbox.createPersonalToken(store),
+    },
+  });
+  return program;
+}
+
+/** Starts a server program and waits until it answers. */
+async function start(source: string): Promise<void> {
+  const child = run(source);
+  let errors = "";
+  child.stderr?.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const ended = new Promise<never>((_, reject) => {
+    child.once("exit", (code) => reject(new Error(`the program ended with ${code}: ${errors}`)));
+  });
+  ended.catch(() => {});
+  await Promise.race([ended, answerOf("/nothing-here")]);
+}
+
+/** Runs a program to its end. */
+function outputOf(source: string): Promise<string> {
+  const child = run(source);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk) => {
+      output += chunk;
+    });
+  }
+  return new Promise((resolve) => child.once("close", () => resolve(output)));
+}
+
+/** Asks until the server listens. */
+async function answerOf(path: string) {
+  while (program?.exitCode === null) {
+    try {
+      return await browser().open(`http://localhost:${port}${path}`);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20)); // until the server listens
+    }
+  }
+  throw new Error("the program ended before it answered");
+}
+
+async function expectProductsAfterLogin(): Promise<void> {
+  const person = browser();
+  const origin = `http://localhost:${port}`;
+  const start = await person.open(`${origin}/auth/retail-pos`);
+  const callback = await person.open(sandbox.consent(start.location, store));
+  expect(callback.location).toBe("/products");
+  const products = await person.open(`${origin}/products`);
+  expect(products.body).toContain("House espresso");
+}

@@ -1,0 +1,58 @@
+/** What came back, its body already read. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Where a redirect leads; empty where there is none. */
+  readonly location: string;
+  readonly body: string;
+}
+
+/** One person's browser: keeps cookies by host name, follows no redirect, gives up where no answer comes. */
+export interface Browser {
+  open(url: string | URL, init?: RequestInit): Promise<Answer>;
+  /** The cookies of a host, as they are sent. */
+  cookies(hostname?: string): string;
+  forgetCookies(): void;
+  /** Every answer so far. */
+  readonly answers: readonly Answer[];
+}
+
+const PATIENCE_MS = 8_000;
+
+export function browser(): Browser {
+  const jars = new Map<string, Map<string, string>>();
+  const answers: Answer[] = [];
+  const jarOf = (hostname: string) => {
+    const jar = jars.get(hostname) ?? new Map<string, string>();
+    jars.set(hostname, jar);
+    return jar;
+  };
+  const cookies = (hostname = "127.0.0.1") =>
+    [...jarOf(hostname)].map(([name, value]) => `${name}=${value}`).join("; ");
+
+  return {
+    answers,
+    cookies,
+    forgetCookies: () => jars.clear(),
+    async open(url, init = {}) {
+      const { hostname } = new URL(url);
+      const headers = new Headers(init.headers);
+      const cookie = cookies(hostname);
+      if (cookie) headers.set("cookie", cookie);
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      const response = await fetch(url, { ...init, headers, signal, redirect: "manual" });
+      for (const line of response.headers.getSetCookie()) {
+        const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        if (name !== undefined && value !== undefined) jarOf(hostname).set(name, value);
+      }
+      const answer = {
+        status: response.status,
+        headers: response.headers,
+        location: response.headers.get("location") ?? "",
+        body: await response.text(),
+      };
+      answers.push(answer);
+      return answer;
+    },
+  };
+}
