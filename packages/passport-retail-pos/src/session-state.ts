@@ -40,7 +40,7 @@ export function sessionState(key: string, clock: () => number): StateKeeper {
         startedAt: clock(),
         ...(applicationState !== undefined && { state: applicationState }),
       };
-      session[key] = [...pendingIn(session, key), login].slice(-MOST_PENDING);
+      put(session, key, [...pendingIn(session, key), login].slice(-MOST_PENDING));
       return handle;
     },
     spend(req, state) {
@@ -51,8 +51,9 @@ export function sessionState(key: string, clock: () => number): StateKeeper {
       if (!login) throw new LoginFailure("state_unknown", whyUnknown(req, pending));
       if (clock() - login.startedAt >= LIFETIME_MS) throw new LoginFailure("state_expired", EXPIRED);
       remember(state);
-      session[key] = pending.filter((other) => other !== login);
-      carryAcrossRegenerate(req, session, key);
+      const others = pending.filter((other) => other !== login);
+      put(session, key, others);
+      carryAcrossRegenerate(req, session, key, others);
       return login.state;
     },
   };
@@ -107,6 +108,11 @@ function pendingIn(session: Session, key: string): PendingLogin[] {
   return Array.isArray(pending) ? pending.filter(isPendingLogin) : [];
 }
 
+function put(session: Session, key: string, pending: readonly PendingLogin[]): void {
+  if (pending.length > 0) session[key] = pending;
+  else delete session[key];
+}
+
 function isPendingLogin(value: unknown): value is PendingLogin {
   const login = value as Partial<PendingLogin> | null;
   return typeof login?.handle === "string" && Number.isFinite(login.startedAt);
@@ -122,14 +128,16 @@ function isSame(one: string, other: string): boolean {
  * Passport's `req.logIn` gives the session a new id and empties it, against session fixation. The other
  * tabs' logins move along.
  */
-function carryAcrossRegenerate(req: Request, session: Session, key: string): void {
+function carryAcrossRegenerate(
+  req: Request,
+  session: Session,
+  key: string,
+  pending: readonly PendingLogin[],
+): void {
   const { regenerate } = session;
-  if (typeof regenerate !== "function") return;
+  if (typeof regenerate !== "function" || pending.length === 0) return;
+  const carry = () => put(sessionOf(req), key, pending);
   const value = (done?: (error?: unknown) => void): unknown => {
-    const pending = session[key];
-    const carry = () => {
-      if ((req as { session?: Session }).session) sessionOf(req)[key] = pending;
-    };
     if (!done) return Promise.resolve(regenerate.call(session)).then(carry);
     return regenerate.call(session, (error) => {
       if (!error) carry();
