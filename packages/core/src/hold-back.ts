@@ -60,7 +60,12 @@ export function holdBack(clock: () => number): HoldBack {
     },
     pause(domainPrefix) {
       const at = clock();
-      if (!active(domainPrefix)) keep(domainPrefix, { at, until: at + FIRST_PAUSE_MS, failures: 0 });
+      if (active(domainPrefix)) return;
+      keep(domainPrefix, {
+        at,
+        until: at + FIRST_PAUSE_MS,
+        failures: holds.get(domainPrefix)?.failures ?? 0,
+      });
     },
   };
 

@@ -47,7 +47,8 @@ function header(
   headers: Headers | Record<string, string | string[] | undefined>,
   lowerCaseName: string,
 ): string | undefined {
-  if (headers instanceof Headers) return headers.get(lowerCaseName) ?? undefined;
+  // Not instanceof: another copy of fetch has a Headers of its own.
+  if (typeof headers.get === "function") return headers.get(lowerCaseName) ?? undefined;
   for (const [name, value] of Object.entries(headers)) {
     if (name.toLowerCase() === lowerCaseName) return Array.isArray(value) ? value[0] : value;
   }

@@ -9,6 +9,7 @@ import {
   T0,
 } from "../../../test/support/fake-service.js";
 import { ClientRefusedError, RateLimitedError, TokenEndpointError, TokenResponseError } from "./errors.js";
+import { memoryStore } from "./memory-store.js";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -167,6 +168,34 @@ describe("a failing renewal", () => {
     await failureOf(value());
     time.now += 1000;
     expect(await value()).toBe("access-shop-3");
+  });
+
+  test("goes on doubling its pause where the store fails in between", async () => {
+    const store = memoryStore();
+    let isDown = false;
+    const load: typeof store.load = (prefix) =>
+      isDown ? Promise.reject(new Error("connection refused")) : store.load(prefix);
+    const { login, service, time, value } = start({ store: { ...store, load } });
+    await login();
+    time.now = T0 + DAY_MS;
+    service.always(down);
+    for (const pauseMs of [1000, 2000, 4000, 8000]) {
+      await failureOf(value());
+      time.now += pauseMs;
+    }
+    await failureOf(value()); // the fifth: 16 s
+    time.now += 12_000;
+    await failureOf(value()); // held back; looks at the store
+    time.now += 4000;
+    isDown = true;
+    await failureOf(value());
+    isDown = false;
+    time.now += 1000;
+    await failureOf(value()); // the sixth: 32 s
+    expect(service.spent()).toHaveLength(6);
+    time.now += 25_000;
+    await failureOf(value());
+    expect(service.spent()).toHaveLength(6);
   });
 
   test("before expiry holds back callers after expiry, too", async () => {

@@ -1,3 +1,4 @@
+import { checkedStore } from "./checked-store.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import {
   NotConnectedError,
@@ -10,10 +11,10 @@ import {
 import { type RetailPosEvent, tell } from "./events.js";
 import type { HoldBack } from "./hold-back.js";
 import type { Lock } from "./lock.js";
-import { sleep, unlessAborted } from "./promises.js";
-import { withoutSecrets } from "./secrets.js";
+import { unlessAborted } from "./promises.js";
+import { type SingleFlight, singleFlight } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
-import { type AccessToken, checkStored, newVersion, problemWith, quiet, type TokenSet } from "./token-set.js";
+import { type AccessToken, newVersion, problemWith, quiet, type TokenSet } from "./token-set.js";
 import type { TokenAsk } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
 
@@ -45,26 +46,31 @@ interface Retailer {
   held: TokenSet | undefined;
   /** When the copy was last compared with the store, epoch milliseconds. */
   checkedAt: number;
-  /** The tick of what `held` rests on, so that a slow answer of the store cannot undo something later. */
+  /** The tick of what `held` rests on: a look at the store that began earlier has nothing to add. */
   asOf: number;
-  /** The access token the API answered 401 to. */
-  rejected?: string | undefined;
-  /** Set while the store has not taken `held`: the set that it should still hold (behaviour 9). */
-  unsavedOver?: TokenSet | undefined;
-  savingAgain?: Promise<void> | undefined;
-  looking?: Promise<TokenSet | undefined> | undefined;
-  renewing?: Promise<TokenSet> | undefined;
+  /** Counts logins and disconnects here: what a renewal saves does not outlast one that came in between. */
+  logins: number;
+  /** While the store has not taken `held`: the sets of which it should still hold one (behaviour 9). Else empty. */
+  unsavedOver: readonly TokenSet[];
+  /** The last access tokens the API answered 401 to. */
+  rejected: readonly string[];
+  readonly looking: SingleFlight<TokenSet | undefined>;
+  readonly renewing: SingleFlight<TokenSet>;
+  readonly savingAgain: SingleFlight<void>;
 }
 
 /** A set whose refresh token was refused costs no token request for this long (behaviour 8). */
 const REFUSED_FOR_MS = 3_600_000;
-/** Pauses between the tries to save a renewed set: about three seconds in all (behaviour 9). */
-const SAVE_AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
 /** Past this many, the retailers known for longest leave this process's memory (never the store). */
 const MOST_RETAILERS = 10_000;
+/** How many sets are remembered that the store may hold while it cannot be written. */
+const MOST_UNSAVED = 16;
+/** How many rejected access tokens are remembered of one retailer. */
+const MOST_REJECTED = 8;
 
 export function storedTokens(options: StoredTokensOptions): StoredTokens {
-  const { endpoint, holdBack, store, lock, clientId, renewEarlyMs, cacheMs, clock, observe } = options;
+  const { endpoint, holdBack, lock, clientId, renewEarlyMs, cacheMs, clock, observe } = options;
+  const store = checkedStore(options.store);
   const retailers = new Map<DomainPrefix, Retailer>();
   let ticks = 0;
 
@@ -83,15 +89,13 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       const problem = problemWith(tokens, domainPrefix);
       if (problem) throw new TypeError(`tokens is no token set: ${problem}`);
       const set = quiet(tokens);
-      await saveOrThrow(set);
-      const retailer = retailerOf(domainPrefix);
-      hold(retailer, set);
-      retailer.rejected = undefined;
+      await store.save(set);
+      loggedIn(retailerOf(domainPrefix), set);
       tell(observe, { type: "connected", domainPrefix, at: clock() });
     },
     async disconnect(domainPrefix) {
       await store.remove(domainPrefix);
-      hold(retailerOf(domainPrefix), undefined);
+      loggedIn(retailerOf(domainPrefix), undefined);
       tell(observe, { type: "disconnected", domainPrefix, at: clock() });
     },
   };
@@ -100,7 +104,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     const held = await current(retailer, rejected);
     if (!held) throw new NotConnectedError(retailer);
     if (isLive(retailer, held)) return serve(retailer, held);
-    const reason = retailer.renewing ? undefined : heldBack(held);
+    const reason = retailer.renewing.underWay ? undefined : heldBack(held);
     if (reason) throw reason;
     try {
       return (await renew(retailer, held)).access;
@@ -113,19 +117,20 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   /** The set to go by: this process's copy while it may be trusted, else what the store holds. */
   async function current(retailer: Retailer, rejected: string | undefined): Promise<TokenSet | undefined> {
-    let held = isTrusted(retailer) ? retailer.held : await look(retailer);
-    if (held && held.access.value === rejected) retailer.rejected = rejected;
-    if (held && !isLive(retailer, held) && !retailer.renewing && heldBack(held)) {
-      held = await look(retailer); // no request may go out from here, but another process may have been luckier
-      if (held && held.access.value === rejected) retailer.rejected = rejected;
-    }
-    return held;
+    const held = isTrusted(retailer) ? retailer.held : await look(retailer);
+    noteRejected(retailer, held, rejected);
+    if (!held || isLive(retailer, held) || retailer.renewing.underWay || !heldBack(held)) return held;
+    // No request may go out from here, but another process may have been luckier.
+    const stored = await look(retailer);
+    noteRejected(retailer, stored, rejected);
+    return stored;
   }
 
   /** Hands out a live token at once, and starts beside it what is due. */
   function serve(retailer: Retailer, held: TokenSet): AccessToken {
-    if (retailer.unsavedOver) void saveAgain(retailer);
-    if (isDue(held) && !retailer.renewing && !refusal(held) && !holdBack.early(retailer.domainPrefix)) {
+    if (retailer.renewing.underWay) return held.access;
+    if (isUnsaved(retailer)) void saveAgain(retailer);
+    if (isDue(held) && !refusal(held) && !holdBack.early(retailer.domainPrefix)) {
       renew(retailer, held).catch(() => {}); // behaviour 6: observed, but nobody's failure
     }
     return held.access;
@@ -133,17 +138,14 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(retailer: Retailer, stale: TokenSet): Promise<TokenSet> {
-    retailer.renewing ??= (async () => {
+    return retailer.renewing.join(async () => {
       try {
         return await lock(`${clientId}/${retailer.domainPrefix}`, () => renewLocked(retailer, stale));
       } catch (error) {
         noteFailure(retailer, error);
         throw error;
-      } finally {
-        retailer.renewing = undefined;
       }
-    })();
-    return retailer.renewing;
+    });
   }
 
   /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
@@ -153,28 +155,27 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     if (held.version !== stale.version && isLive(retailer, held)) return held; // renewed while we queued
     const reason = heldBack(held);
     if (reason) throw reason;
+    const startedAt = clock();
+    const next = await spend(retailer, held);
+    // What somebody else stored meanwhile counts only while it lives; what was issued just now counts.
+    return next.issuedAt >= startedAt || isLive(retailer, next) ? next : renewLocked(retailer, next);
+  }
+
+  /** Spends the refresh token, and returns the set to use from now on: saved before anybody sees it. */
+  async function spend(retailer: Retailer, held: TokenSet): Promise<TokenSet> {
     try {
       const answer = await endpoint.refresh(retailer.domainPrefix, held.refreshToken);
-      return await keep(retailer, held, answer); // saved before anybody sees it
+      return await keep(retailer, held, answer);
     } catch (error) {
       if (!(error instanceof ReconnectRequiredError)) throw error;
       return newerThanRefused(retailer, held, error); // the winner's set is adopted, never erased
     }
   }
 
-  /** What the store holds now. Where it lags behind this process (behaviour 9), it gets one more chance first. */
-  async function reload(retailer: Retailer): Promise<TokenSet | undefined> {
-    if (retailer.unsavedOver) await saveAgain(retailer);
-    return retailer.unsavedOver ? retailer.held : adopt(retailer, () => load(retailer.domainPrefix));
-  }
-
-  /** Saves what a refresh brought (R4, behaviours 3 and 9) and returns what is to be used from now on. */
+  /** R4, behaviours 3 and 9: what a refresh brought is kept, whatever else is wrong with it. */
   async function keep(retailer: Retailer, held: TokenSet, answer: TokenAnswer): Promise<TokenSet> {
     const next = renewed(held, answer);
-    const replacing = retailer.unsavedOver ?? held;
-    const kept = await adopt(retailer, () => putPatiently(next, replacing)).catch((error: unknown) =>
-      holdUnsaved(retailer, next, replacing, error),
-    );
+    const kept = await write(retailer, next, held, store.putPatiently);
     if (!kept) throw new NotConnectedError(retailer); // disconnected meanwhile
     throwIfUseless(retailer, answer);
     noteSuccess(retailer, held, next, answer);
@@ -183,9 +184,9 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   /** What is saved already, but cannot be handed out. */
   function throwIfUseless(retailer: Retailer, { response: { access } }: TokenAnswer): void {
-    if (access && access.value !== retailer.rejected) return;
+    if (access && !retailer.rejected.includes(access.value)) return;
     const what = access
-      ? "the access token again that the API rejects"
+      ? "an access token again that the API rejects"
       : "a refresh token but no usable access_token";
     throw new TokenResponseError(
       `The token endpoint of retailer "${retailer.domainPrefix}" issued ${what}`,
@@ -200,20 +201,57 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     error: ReconnectRequiredError,
   ): Promise<TokenSet> {
     const { domainPrefix } = retailer;
-    const replacing = retailer.unsavedOver ?? held;
     const marked = quiet({ ...held, version: newVersion(), refusedAt: clock() });
-    const newest = await adopt(retailer, () => put(marked, replacing)).catch((failure: unknown) =>
-      holdUnsaved(retailer, marked, replacing, failure),
-    );
+    const newest = await write(retailer, marked, held, store.put);
     if (!newest) throw new NotConnectedError(retailer);
     if (!refusal(newest)) return newest;
     tell(observe, { type: "reconnect_required", domainPrefix, at: clock() });
     throw error;
   }
 
+  /**
+   * Puts a set into the store in place of `held`. If the store cannot take it, this process keeps it
+   * (behaviour 9). Returns what counts from now on.
+   */
+  async function write(
+    retailer: Retailer,
+    next: TokenSet,
+    held: TokenSet,
+    put: (next: TokenSet, replacing: readonly TokenSet[]) => Promise<TokenSet | undefined>,
+  ): Promise<TokenSet | undefined> {
+    await retailer.savingAgain.underWay; // or the store could hold more than we know
+    const { domainPrefix, logins } = retailer;
+    const replacing = isUnsaved(retailer) ? [...retailer.unsavedOver.slice(0, MOST_UNSAVED), held] : [held];
+    try {
+      const kept = await put(next, replacing);
+      return retailer.logins === logins ? hold(retailer, kept) : retailer.held;
+    } catch (error) {
+      if (retailer.logins !== logins) return retailer.held;
+      hold(retailer, next);
+      retailer.unsavedOver = replacing;
+      tell(observe, { type: "unsaved", domainPrefix, at: clock(), error });
+      return next;
+    }
+  }
+
+  /** Behaviour 9: another try on every use, until the store takes what this process holds. */
+  async function saveAgain(retailer: Retailer): Promise<void> {
+    await retailer.savingAgain.underWay; // its luck may be of before this use
+    if (!isUnsaved(retailer)) return;
+    await retailer.savingAgain.join(async () => {
+      const { held, unsavedOver, logins } = retailer;
+      try {
+        const kept = held && (await store.put(held, unsavedOver));
+        if (retailer.logins === logins) hold(retailer, kept);
+      } catch {
+        // Observed when it first failed; the set stays in this process and is tried again.
+      }
+    });
+  }
+
   /** Looks at the store once for all who ask at the same time. A live copy outlasts a store that fails. */
   function look(retailer: Retailer): Promise<TokenSet | undefined> {
-    retailer.looking ??= (async () => {
+    return retailer.looking.join(async () => {
       try {
         return await reload(retailer);
       } catch (error) {
@@ -221,99 +259,41 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
         retailer.checkedAt = clock();
         noteFailure(retailer, error);
         return retailer.held;
-      } finally {
-        retailer.looking = undefined;
       }
-    })();
-    return retailer.looking;
+    });
   }
 
-  async function load(domainPrefix: DomainPrefix): Promise<TokenSet | undefined> {
-    const record = await store.load(domainPrefix);
-    return record === undefined || record === null ? undefined : checkStored(record, domainPrefix);
-  }
-
-  async function saveOrThrow(set: TokenSet): Promise<void> {
-    try {
-      if (await store.save(quiet(set))) return;
-    } catch (error) {
-      throw withoutSecrets(error, secretsOf(set));
-    }
-    throw new Error(`The store did not save the tokens of retailer "${set.domainPrefix}"`);
-  }
-
-  /** Tries for a few seconds; the lock is held meanwhile, so nobody spends the old refresh token. */
-  async function putPatiently(next: TokenSet, replacing: TokenSet): Promise<TokenSet | undefined> {
-    for (const pauseMs of SAVE_AGAIN_AFTER_MS) {
-      try {
-        return await put(next, replacing);
-      } catch {
-        await sleep(pauseMs);
-      }
-    }
-    return put(next, replacing);
-  }
-
-  /** Compare-and-set. Returns what the store holds afterwards: `next`, or what somebody else put there. */
-  async function put(next: TokenSet, replacing: TokenSet): Promise<TokenSet | undefined> {
-    if (await store.save(quiet(next), replacing)) return next;
-    const stored = await load(next.domainPrefix);
-    if (stored?.version === next.version) return next; // saved by a try whose answer was lost
-    // Another process was refused the refresh token that we had just spent, and marked the set: ours is newer.
-    const isMarkOfSpent = stored?.refusedAt !== undefined && stored.refreshToken === replacing.refreshToken;
-    return isMarkOfSpent ? put(next, stored) : stored;
-  }
-
-  function holdUnsaved(retailer: Retailer, next: TokenSet, replacing: TokenSet, error: unknown): TokenSet {
-    hold(retailer, next);
-    retailer.unsavedOver = replacing;
-    const { domainPrefix } = retailer;
-    const secrets = [...secretsOf(next), ...secretsOf(replacing)];
-    tell(observe, { type: "unsaved", domainPrefix, at: clock(), error: withoutSecrets(error, secrets) });
-    return next;
-  }
-
-  /** Behaviour 9: on every use until the store takes it. */
-  function saveAgain(retailer: Retailer): Promise<void> {
-    retailer.savingAgain ??= (async () => {
-      const { held, unsavedOver } = retailer;
-      try {
-        if (held && unsavedOver) await adopt(retailer, () => put(held, unsavedOver));
-      } catch {
-        // Observed when it first failed; the set stays in this process and is tried again.
-      } finally {
-        retailer.savingAgain = undefined;
-      }
-    })();
-    return retailer.savingAgain;
-  }
-
-  /** Takes over what the store answers, unless something later became known while it was asked. */
-  async function adopt(
-    retailer: Retailer,
-    ask: () => Promise<TokenSet | undefined>,
-  ): Promise<TokenSet | undefined> {
+  /** What the store holds now. Where it lags behind this process (behaviour 9), it gets one more chance first. */
+  async function reload(retailer: Retailer): Promise<TokenSet | undefined> {
+    if (isUnsaved(retailer)) await saveAgain(retailer);
+    if (isUnsaved(retailer)) return retailer.held;
     const asOf = ++ticks;
-    const set = await ask();
-    return asOf > retailer.asOf ? hold(retailer, set, asOf) : retailer.held;
+    const stored = await store.load(retailer.domainPrefix, retailer.held);
+    return asOf > retailer.asOf ? hold(retailer, stored, asOf) : retailer.held;
   }
 
-  function hold<T extends TokenSet | undefined>(retailer: Retailer, set: T, asOf: number = ++ticks): T {
+  function loggedIn(retailer: Retailer, set: TokenSet | undefined): void {
+    hold(retailer, set);
+    retailer.logins += 1;
+    retailer.rejected = [];
+  }
+
+  function hold(retailer: Retailer, set: TokenSet | undefined, asOf: number = ++ticks): TokenSet | undefined {
     if (set) Object.freeze(set.access); // it is handed out
     retailer.held = set;
     retailer.checkedAt = clock();
     retailer.asOf = asOf;
-    retailer.unsavedOver = undefined;
+    retailer.unsavedOver = [];
     return set;
   }
 
-  function isTrusted({ checkedAt, unsavedOver }: Retailer): boolean {
-    const ageMs = clock() - checkedAt;
-    return unsavedOver !== undefined || (ageMs >= 0 && ageMs < cacheMs);
+  function isTrusted(retailer: Retailer): boolean {
+    const ageMs = clock() - retailer.checkedAt;
+    return retailer.held !== undefined && (isUnsaved(retailer) || (ageMs >= 0 && ageMs < cacheMs));
   }
 
-  function isLive({ rejected }: Retailer, { access }: TokenSet): boolean {
-    return access.value !== rejected && (access.expiresAt === undefined || clock() < access.expiresAt);
+  function isLive({ rejected }: Retailer, { access: { value, expiresAt } }: TokenSet): boolean {
+    return (expiresAt === undefined || clock() < expiresAt) && !rejected.includes(value);
   }
 
   /** Behaviour 5. Never more than a tenth of the lifetime early, or a short-lived token would be renewed all the time. */
@@ -333,6 +313,13 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       `The service refused the refresh token of retailer "${domainPrefix}" at ${when}; log in with the store again`,
       { domainPrefix },
     );
+  }
+
+  /** The rejected token is handed out to nobody any more. */
+  function noteRejected(retailer: Retailer, held: TokenSet | undefined, rejected: string | undefined): void {
+    if (rejected === undefined || held?.access.value !== rejected || retailer.rejected.includes(rejected))
+      return;
+    retailer.rejected = [...retailer.rejected, rejected].slice(-MOST_REJECTED);
   }
 
   function noteSuccess(retailer: Retailer, held: TokenSet, next: TokenSet, answer: TokenAnswer): void {
@@ -360,30 +347,48 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       tell(observe, { type: "rate_limited", domainPrefix, at: clock(), retryAt, rateLimit });
     }
     const servedHeldToken = held !== undefined && isLive(retailer, held);
-    const shown = held ? withoutSecrets(error, secretsOf(held)) : error;
-    tell(observe, { type: "renewal_failed", domainPrefix, at: clock(), error: shown, servedHeldToken });
+    tell(observe, { type: "renewal_failed", domainPrefix, at: clock(), error, servedHeldToken });
   }
 
   function retailerOf(domainPrefix: DomainPrefix): Retailer {
-    let retailer = retailers.get(domainPrefix);
-    if (!retailer) {
-      if (retailers.size >= MOST_RETAILERS) forgetIdle();
-      retailer = { domainPrefix, held: undefined, checkedAt: Number.NEGATIVE_INFINITY, asOf: 0 };
-      retailers.set(domainPrefix, retailer);
-    }
+    const known = retailers.get(domainPrefix);
+    if (known) return known;
+    if (retailers.size >= MOST_RETAILERS) forgetIdle();
+    const retailer = unknownRetailer(domainPrefix);
+    retailers.set(domainPrefix, retailer);
     return retailer;
   }
 
   /** Makes room by a tenth, oldest first; what is under way or not yet saved stays. */
   function forgetIdle(): void {
     let room = MOST_RETAILERS / 10;
-    for (const [domainPrefix, { looking, renewing, savingAgain, unsavedOver }] of retailers) {
+    for (const [domainPrefix, retailer] of retailers) {
       if (room === 0) return;
-      if (looking || renewing || savingAgain || unsavedOver) continue;
+      const { looking, renewing } = retailer;
+      if (looking.underWay || renewing.underWay || isUnsaved(retailer)) continue;
       retailers.delete(domainPrefix);
       room -= 1;
     }
   }
+}
+
+function unknownRetailer(domainPrefix: DomainPrefix): Retailer {
+  return {
+    domainPrefix,
+    held: undefined,
+    checkedAt: Number.NEGATIVE_INFINITY,
+    asOf: 0,
+    logins: 0,
+    unsavedOver: [],
+    rejected: [],
+    looking: singleFlight(),
+    renewing: singleFlight(),
+    savingAgain: singleFlight(),
+  };
+}
+
+function isUnsaved({ unsavedOver }: Retailer): boolean {
+  return unsavedOver.length > 0;
 }
 
 /** R4: a new refresh token takes the old one's place, no new one leaves it; without an access token the old stays. */
@@ -395,8 +400,4 @@ function renewed(held: TokenSet, { response, requestedAt }: TokenAnswer): TokenS
     issuedAt: response.access ? requestedAt : held.issuedAt,
     version: newVersion(),
   });
-}
-
-function secretsOf({ access, refreshToken }: TokenSet): string[] {
-  return [access.value, refreshToken];
 }

@@ -115,6 +115,7 @@ describe("a save that rejects", () => {
     expect(await value()).toBe("access-shop-1");
     await passes(settled());
     expect(await value()).toBe("access-shop-2");
+    await settled(); // tried again, in vain
     outage.isOn = false;
     expect(await value()).toBe("access-shop-2");
     await settled();
@@ -223,6 +224,27 @@ describe("a save that says false", () => {
 });
 
 describe("a set that waits to be saved while the next renewal is under way", () => {
+  test("a set that was saved although its answer was lost does not cost the newer refresh token", async () => {
+    const { inner, login, outage, scripts, service, time, value } = onStore();
+    await login();
+    time.now = T0 + DAY_MS;
+    scripts.push(async (_next, _replacing, really) => {
+      await really();
+      outage.isOn = true;
+      throw new Error("connection lost");
+    });
+    const waiting = value();
+    await passes(waiting);
+    expect(await waiting).toBe("access-shop-2"); // unsaved, as far as this process can tell
+    time.now += DAY_MS;
+    service.next((_, regular) => {
+      outage.isOn = false; // the store recovers while the token request is under way
+      return regular();
+    });
+    expect(await value()).toBe("access-shop-3");
+    expect((await inner.load(SHOP))?.refreshToken).toBe("refresh-shop-3");
+  });
+
   test("a late try for the older set does not cost the newer refresh token", async () => {
     const { inner, login, outage, scripts, service, time, value } = onStore();
     await login();

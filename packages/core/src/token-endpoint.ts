@@ -226,7 +226,7 @@ async function withDeadline<T>(timeoutMs: number, work: (signal: AbortSignal) =>
       const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
       controller.abort(reason);
       reject(reason);
-    }, timeoutMs);
+    }, timeoutMs).unref();
   });
   try {
     return await Promise.race([work(controller.signal), deadline]);

@@ -1,7 +1,7 @@
 import { type RetailPos, retailPos, type TokenSet } from "@retail-pos/core";
 import type { Request } from "express";
 import passport from "passport";
-import OAuth2Strategy from "passport-oauth2";
+import type OAuth2Strategy from "passport-oauth2";
 import { describe, expectTypeOf, test } from "vitest";
 import Default, {
   type LoginOptions,
@@ -29,9 +29,9 @@ const client = retailPos({
   clientSecret: application.clientSecret,
   redirectUri: application.callbackURL,
 });
-const user: Express.User = { id: "shop" };
+const user = { domainPrefix: "shop" } as Express.User;
 
-describe("the parameters of verify need no annotation", () => {
+describe("the login style of verify needs no annotation", () => {
   test("(login)", () => {
     new RetailPosStrategy(application, (login) => {
       expectTypeOf(login).toEqualTypeOf<RetailPosLogin>();
@@ -49,6 +49,7 @@ describe("the parameters of verify need no annotation", () => {
       expectTypeOf(login).toEqualTypeOf<RetailPosLogin>();
       return login.domainPrefix === "shop" ? user : undefined;
     });
+    new RetailPosStrategy(application, async ({ domainPrefix }) => ({ domainPrefix }));
     new RetailPosStrategy(application, async () => null);
     new RetailPosStrategy(application, async () => false as const);
   });
@@ -60,25 +61,6 @@ describe("the parameters of verify need no annotation", () => {
       done(null, user);
       done(null, false, { message: "not here" });
       done(new Error("the database is gone"));
-    });
-  });
-
-  test("(accessToken, refreshToken, profile, done)", () => {
-    new RetailPosStrategy(application, (accessToken, refreshToken, profile, done) => {
-      expectTypeOf(accessToken).toEqualTypeOf<string>();
-      expectTypeOf(refreshToken).toEqualTypeOf<string>();
-      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
-      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
-    });
-  });
-
-  test("(accessToken, refreshToken, params, profile, done)", () => {
-    new RetailPosStrategy(application, (accessToken, refreshToken, params, profile, done) => {
-      expectTypeOf(accessToken).toEqualTypeOf<string>();
-      expectTypeOf(refreshToken).toEqualTypeOf<string>();
-      expectTypeOf(params).toEqualTypeOf<TokenParams>();
-      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
-      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
     });
   });
 
@@ -94,28 +76,57 @@ describe("the parameters of verify need no annotation", () => {
       expectTypeOf(done).toEqualTypeOf<VerifyDone>();
     });
   });
+});
 
-  test("(req, accessToken, refreshToken, profile, done)", () => {
-    const options = { client, passReqToCallback: true } as const;
-    new RetailPosStrategy(options, (req, accessToken, refreshToken, profile, done) => {
-      expectTypeOf(req).toEqualTypeOf<Request>();
-      expectTypeOf(accessToken).toEqualTypeOf<string>();
-      expectTypeOf(refreshToken).toEqualTypeOf<string>();
-      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
-      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
-    });
+// TypeScript types a lambda's parameters by the first overload alone, so the longer styles say theirs,
+// as with every other Passport strategy.
+describe("the styles of passport-oauth2 are accepted as they are written there", () => {
+  test("(accessToken, refreshToken, profile, done), also as an async function", () => {
+    new RetailPosStrategy(
+      application,
+      (_accessToken: string, _refreshToken: string, profile: RetailPosProfile, done: VerifyDone) =>
+        done(null, { domainPrefix: profile.id } as Express.User),
+    );
+    new RetailPosStrategy(
+      application,
+      async (_accessToken: string, _refreshToken: string, _profile: unknown, done: VerifyDone) =>
+        done(null, user),
+    );
   });
 
-  test("(req, accessToken, refreshToken, params, profile, done)", () => {
+  test("(accessToken, refreshToken, params, profile, done)", () => {
+    new RetailPosStrategy(
+      application,
+      (_a: string, _r: string, params: TokenParams, _p: RetailPosProfile, done: VerifyDone) =>
+        done(null, params.expires_in === undefined ? false : user),
+    );
+  });
+
+  test("with the done of passport-oauth2's own types", () => {
+    new RetailPosStrategy(
+      application,
+      (_a: string, _r: string, _p: unknown, done: OAuth2Strategy.VerifyCallback) => done(null, user),
+    );
+  });
+
+  test("with the request first", () => {
     const options = { client, passReqToCallback: true } as const;
-    new RetailPosStrategy(options, (req, accessToken, refreshToken, params, profile, done) => {
-      expectTypeOf(req).toEqualTypeOf<Request>();
-      expectTypeOf(accessToken).toEqualTypeOf<string>();
-      expectTypeOf(refreshToken).toEqualTypeOf<string>();
-      expectTypeOf(params).toEqualTypeOf<TokenParams>();
-      expectTypeOf(profile).toEqualTypeOf<RetailPosProfile>();
-      expectTypeOf(done).toEqualTypeOf<VerifyDone>();
-    });
+    new RetailPosStrategy(
+      options,
+      (req: Request, _a: string, _r: string, _p: RetailPosProfile, done: VerifyDone) => done(null, req.user),
+    );
+    new RetailPosStrategy(
+      options,
+      (req: Request, _a: string, _r: string, _params: TokenParams, _p: RetailPosProfile, done: VerifyDone) =>
+        done(null, req.user),
+    );
+  });
+
+  test("but not with a parameter of another type", () => {
+    const wrong = () =>
+      // @ts-expect-error the access token is a text
+      new RetailPosStrategy(application, (_a: number, _r: string, _p: unknown, _done: VerifyDone) => {});
+    expectTypeOf(wrong).toBeFunction();
   });
 });
 
@@ -171,6 +182,8 @@ describe("what one login may be given fits passport.authenticate", () => {
     expectTypeOf<LoginOptions["state"]>().toEqualTypeOf<unknown>();
     expectTypeOf<LoginOptions["callbackURL"]>().toEqualTypeOf<string | undefined>();
     passport.authenticate("retail-pos", { state: "abc", scope: ["one"], session: false });
+    passport.authenticate("retail-pos", { state: { cart: 7 } });
+    passport.authenticate("retail-pos", { callbackURL: "https://app.example.net/other" });
   });
 });
 

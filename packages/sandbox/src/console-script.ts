@@ -30,9 +30,9 @@ document.addEventListener("click", (event) => {
   if (button.dataset.action) return press(button);
   if (button.dataset.copy) return copy(button, button.dataset.copy);
   if (button.id === "token-copy") return copy(button, byId("token-value").textContent);
-  if (button.id === "token-close") return byId("token-dialog").close();
+  if (button.id === "token-close") return closeToken();
 });
-byId("token-dialog").addEventListener("close", () => { byId("token-value").textContent = ""; });
+byId("token-dialog").addEventListener("close", closeToken);
 
 setInterval(tick, 1000);
 tick();
@@ -57,6 +57,11 @@ async function press(button) {
 function showToken(token) {
   byId("token-value").textContent = token;
   byId("token-dialog").showModal();
+}
+
+function closeToken() {
+  byId("token-value").textContent = "";
+  byId("token-dialog").close();
 }
 
 async function copy(button, text) {

@@ -17,12 +17,12 @@ import type { Service, Watcher } from "./service.js";
 import { stylesheet } from "./stylesheet.js";
 
 /** The pages for people at the root of the sandbox. None of their own requests is logged. */
-export interface Console {
+export interface ConsolePages {
   handles(request: Incoming): boolean;
   answer(request: Incoming, response: ServerResponse): void;
 }
 
-export function openConsole(service: Service, controls: Controls): Console {
+export function openConsole(service: Service, controls: Controls): ConsolePages {
   // Another site's page can send us requests but not read our page, so it does not know this.
   const pageToken = newPageId();
   const pages: Record<string, (request: Incoming) => Answer> = {

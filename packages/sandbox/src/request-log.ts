@@ -41,15 +41,19 @@ export interface RequestLog {
 
 const kept = 10_000;
 
-/** `onChange` hears of every arrival and of every outcome. */
-export function requestLog(now: () => number, onChange: (entry: LoggedRequest) => void): RequestLog {
+/** `clientSecret` is what must not be shown; `onChange` hears of every arrival and of every outcome. */
+export function requestLog(
+  now: () => number,
+  clientSecret: string,
+  onChange: (entry: LoggedRequest) => void,
+): RequestLog {
   const entries: LoggedRequest[] = [];
   let lastId = 0;
 
   return {
     arrived(arrival) {
       lastId += 1;
-      const path = redact(arrival.path).slice(0, 200);
+      const path = redact(arrival.path, clientSecret).slice(0, 200);
       const entry: LoggedRequest = { id: lastId, at: now(), ...arrival, path };
       entries.push(entry);
       if (entries.length > kept) entries.shift();

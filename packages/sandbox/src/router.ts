@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "./connect.js";
 import { problemPage } from "./consent-page.js";
-import type { Console } from "./console.js";
+import type { ConsolePages } from "./console.js";
 import {
   type Answer,
   type Incoming,
@@ -22,7 +22,7 @@ import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
 /** One request from its first byte to its answer. Never rejects. */
 export async function route(
   service: Service,
-  console: Console,
+  pages: ConsolePages,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function route(
     if (first === "stores") return await answerStore(service, incoming, response);
     if (first === "trap")
       return answerLogged(service, "trap", incoming, response, () => textAnswer(200, "Trapped."));
-    if (console.handles(incoming)) return console.answer(incoming, response);
+    if (pages.handles(incoming)) return pages.answer(incoming, response);
     sendAnswer(response, problemPage(404, "Nothing lives at this address", "The console is at the root."));
   } catch (error) {
     // A client that went away has nobody to answer to; anything else is a bug of ours and should be seen.

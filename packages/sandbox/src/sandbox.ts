@@ -39,8 +39,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const server = createServer();
   const service = newService(settings, await listen(server, settings.port));
   const controls = newControls(service);
-  const console = openConsole(service, controls);
-  server.on("request", (request, response) => void route(service, console, request, response));
+  const pages = openConsole(service, controls);
+  server.on("request", (request, response) => void route(service, pages, request, response));
 
   const { url, authUrl, baseUrl } = service.addresses;
   const { clientId, clientSecret, redirectUri, stores } = settings;

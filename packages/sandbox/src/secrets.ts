@@ -32,7 +32,10 @@ export function newPageId(): string {
   return randomBytes(18).toString("base64url");
 }
 
-/** Text with every secret of the sandbox's own making blotted out. */
-export function redact(text: string): string {
-  return text.replace(/sandbox_(code|access|refresh|personal)_\w+/g, "sandbox_$1_…");
+/** A path with every secret blotted out: those of the sandbox's own making, and the application's. */
+export function redact(path: string, clientSecret: string): string {
+  const blotted = path.replace(/sandbox_(code|access|refresh|personal)_\w+/g, "sandbox_$1_…");
+  // Anything shorter keeps nothing secret, and would turn up in innocent words.
+  if (clientSecret.length < 8) return blotted;
+  return blotted.replaceAll(clientSecret, "…").replaceAll(encodeURIComponent(clientSecret), "…");
 }

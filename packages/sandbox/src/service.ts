@@ -56,7 +56,7 @@ export function newService(settings: Settings, port: number): Service {
     personalTokens: personalTokens(now),
     rateLimiter: rateLimiter(settings.rateLimit, now),
     faults: faultsOnDemand(),
-    log: requestLog(now, (entry) => {
+    log: requestLog(now, settings.clientSecret, (entry) => {
       for (const watcher of watchers) watcher.onRequest(entry);
     }),
   };

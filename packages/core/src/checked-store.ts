@@ -1,0 +1,87 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+import { sleep } from "./promises.js";
+import { withoutSecrets } from "./secrets.js";
+import { checkStored, quiet, type TokenSet } from "./token-set.js";
+import type { TokenStore } from "./token-store.js";
+
+/** A token store as the rest of core uses it: records checked, errors without secrets, saves seen through. */
+export interface CheckedStore {
+  /** @throws {StoredTokensError} for a record that is no token set of this retailer. */
+  load(domainPrefix: DomainPrefix, held: TokenSet | undefined): Promise<TokenSet | undefined>;
+  /** Replaces whatever is stored. */
+  save(set: TokenSet): Promise<void>;
+  /**
+   * Compare-and-set over any of these: where earlier saves failed, nobody knows which of ours the store
+   * holds. Returns what it holds afterwards: `next`, or what somebody else put there, or nothing where the
+   * retailer was disconnected.
+   */
+  put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+  /** The same, tried again for about three seconds (behaviour 9). */
+  putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+  remove(domainPrefix: DomainPrefix): Promise<void>;
+}
+
+/** Pauses between the tries. */
+const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
+
+export function checkedStore(store: TokenStore): CheckedStore {
+  return { load, save, put, putPatiently, remove: async (domainPrefix) => store.remove(domainPrefix) };
+
+  async function load(domainPrefix: DomainPrefix, held?: TokenSet): Promise<TokenSet | undefined> {
+    const record = await clean(() => store.load(domainPrefix), held);
+    return record === undefined || record === null ? undefined : checkStored(record, domainPrefix);
+  }
+
+  async function save(set: TokenSet): Promise<void> {
+    if (!(await clean(() => store.save(quiet(set)), set))) throw notSaved(set);
+  }
+
+  async function put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
+    let tried = replacing[0];
+    for (;;) {
+      if (await clean(() => store.save(quiet(next), tried), next, ...replacing)) return next;
+      const stored = await load(next.domainPrefix, next);
+      if (stored?.version === next.version) return next; // saved by a try whose answer was lost
+      if (stored && stored.version === tried?.version) throw notSaved(next);
+      if (!stored || !isOurs(stored, replacing)) return stored;
+      tried = stored;
+    }
+  }
+
+  async function putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
+    for (const pauseMs of AGAIN_AFTER_MS) {
+      try {
+        return await put(next, replacing);
+      } catch {
+        await sleep(pauseMs);
+      }
+    }
+    return put(next, replacing);
+  }
+}
+
+/**
+ * Whether a stored set may be replaced: it is one of those, or another process was refused a refresh token
+ * that we had just spent, and marked the set; ours is newer.
+ */
+function isOurs({ version, refusedAt, refreshToken }: TokenSet, replacing: readonly TokenSet[]): boolean {
+  return replacing.some(
+    (set) => set.version === version || (refusedAt !== undefined && set.refreshToken === refreshToken),
+  );
+}
+
+/** Asks the store; what it throws may repeat what it was given. */
+async function clean<T>(ask: () => Promise<T>, ...sets: readonly (TokenSet | undefined)[]): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw withoutSecrets(
+      error,
+      sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : [])),
+    );
+  }
+}
+
+function notSaved({ domainPrefix }: TokenSet): Error {
+  return new Error(`The store did not save the tokens of retailer "${domainPrefix}"`);
+}

@@ -1,0 +1,215 @@
+import nock from "nock";
+import { afterEach, describe, expect, test } from "vitest";
+import { memoryStore } from "./memory-store.js";
+import type { RetailPosOptions } from "./options.js";
+import { retailPos } from "./retail-pos.js";
+
+nock.restore(); // importing nock switches it on
+
+afterEach(() => {
+  nock.cleanAll();
+  nock.restore();
+});
+
+describe("an option that is wrong is a TypeError naming it:", () => {
+  const rows: Array<{ name: string; option: keyof RetailPosOptions; value: unknown }> = [
+    { name: "no text", option: "authUrl", value: 5 },
+    { name: "absent", option: "authUrl", value: undefined },
+    { name: "http", option: "authUrl", value: "http://auth.example" },
+    { name: "a URL object with http", option: "authUrl", value: new URL("http://auth.example") },
+    { name: "a URL object with a query", option: "authUrl", value: new URL("https://auth.example/?a=b") },
+    { name: "a password", option: "authUrl", value: "https://user:password@auth.example" },
+    { name: "absent", option: "baseUrl", value: undefined },
+    { name: "no placeholder", option: "baseUrl", value: "https://shop.retail.example" },
+    { name: "http", option: "baseUrl", value: "http://{domain_prefix}.retail.example" },
+    ...(["clientId", "clientSecret", "redirectUri"] as const).flatMap((option) => [
+      { name: "absent", option, value: undefined },
+      { name: "null", option, value: null },
+      { name: "empty", option, value: "" },
+      { name: "blank", option, value: " \n" },
+      { name: "a number", option, value: 5 },
+      { name: "an array", option, value: ["https://app.example"] },
+    ]),
+    { name: "relative", option: "redirectUri", value: "/callback" },
+    { name: "a fragment", option: "redirectUri", value: "https://app.example/callback#a" },
+    { name: "a space in front", option: "redirectUri", value: " https://app.example/callback" },
+    { name: "a newline behind", option: "redirectUri", value: "https://app.example/callback\n" },
+    {
+      name: "a URL object, which may spell it otherwise",
+      option: "redirectUri",
+      value: new URL("https://app.example"),
+    },
+    { name: "null", option: "store", value: null },
+    { name: "an empty object", option: "store", value: {} },
+    { name: "no remove", option: "store", value: { load: async () => undefined, save: async () => true } },
+    { name: "a Map", option: "store", value: new Map() },
+    { name: "a function that makes one", option: "store", value: memoryStore },
+    ...(["lock", "fetch", "clock", "observe"] as const).flatMap((option) => [
+      { name: "null", option, value: null },
+      { name: "an object", option, value: {} },
+      { name: "a text", option, value: "now" },
+      { name: "a number", option, value: 5 },
+    ]),
+    ...(["renewEarlyMs", "cacheMs", "timeoutMs"] as const).flatMap((option) => [
+      { name: "negative", option, value: -1 },
+      { name: "not a number", option, value: Number.NaN },
+      { name: "endless", option, value: Number.POSITIVE_INFINITY },
+      { name: "a text", option, value: "1000" },
+      { name: "null", option, value: null },
+      { name: "a bigint", option, value: 1000n },
+    ]),
+    { name: "zero", option: "timeoutMs", value: 0 },
+    { name: "longer than a timer can wait", option: "timeoutMs", value: 2 ** 31 },
+    { name: "empty", option: "userAgent", value: "" },
+    { name: "a second header", option: "userAgent", value: "app\r\nX-Evil: 1" },
+    { name: "no Latin letters", option: "userAgent", value: "магазин" },
+    { name: "a number", option: "userAgent", value: 5 },
+  ];
+
+  for (const { name, option, value } of rows) {
+    test(`${option}: ${name}`, () => {
+      const make = () => retailPos({ ...options(), [option]: value } as RetailPosOptions);
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(new RegExp(`\\b${option}\\b`));
+    });
+  }
+
+  for (const value of [undefined, null, "https://auth.example"]) {
+    test(`all of them: ${value}`, () => {
+      expect(() => retailPos(value as unknown as RetailPosOptions)).toThrow(TypeError);
+    });
+  }
+});
+
+test("a wrong option's value is not repeated", () => {
+  const canary = "canary-5f1e";
+  const wrong: Array<Partial<RetailPosOptions>> = [
+    { authUrl: `https://user:${canary}@auth.example` },
+    { authUrl: `https://auth.example/?key=${canary}` },
+    { baseUrl: `https://user:${canary}@retail.example/{domain_prefix}` },
+    { redirectUri: `/callback?key=${canary}` },
+    { userAgent: `app\n${canary}` },
+    { clientSecret: [canary] as unknown as string },
+  ];
+  for (const one of wrong) {
+    expect(() => retailPos({ ...options(), ...one })).toThrow(TypeError);
+    expect(() => retailPos({ ...options(), ...one })).not.toThrow(new RegExp(canary));
+  }
+});
+
+describe("options are accepted:", () => {
+  const rows: Array<{ name: string; accepted: Partial<RetailPosOptions> }> = [
+    { name: "the five that are required", accepted: {} },
+    { name: "a URL object as authUrl", accepted: { authUrl: new URL("https://auth.example/oauth") } },
+    {
+      name: "http on this machine",
+      accepted: { authUrl: "http://localhost:1", baseUrl: "http://127.0.0.1:2/{domain_prefix}" },
+    },
+    { name: "zero where zero means something", accepted: { renewEarlyMs: 0, cacheMs: 0 } },
+    { name: "a desktop application's redirect_uri", accepted: { redirectUri: "com.example.app:/callback" } },
+    { name: "a redirect_uri with a query", accepted: { redirectUri: "https://app.example/callback?a=b" } },
+    { name: "undefined, which is the default", accepted: allUndefined() },
+  ];
+  for (const { name, accepted } of rows) {
+    test(name, () => {
+      expect(() => retailPos({ ...options(), ...accepted })).not.toThrow();
+    });
+  }
+});
+
+describe("authorizationUrl (4.1)", () => {
+  test("names the four parameters and nothing else", () => {
+    const url = retailPos(options()).authorizationUrl("state-of-8+");
+    expect(url).toBeInstanceOf(URL);
+    expect(url.origin + url.pathname).toBe("https://auth.example/connect");
+    expect([...url.searchParams].sort()).toEqual([
+      ["client_id", "client id & more"],
+      ["redirect_uri", "https://app.example/callback"],
+      ["response_type", "code"],
+      ["state", "state-of-8+"],
+    ]);
+  });
+
+  for (const redirectUri of [
+    "https://APP.example:443/callback",
+    "https://app.example",
+    "https://app.example/callback?a=b&c=%20d",
+    "https://app.example/a/../callback",
+    "com.example.app:/callback",
+  ]) {
+    test(`sends redirectUri exactly as given: ${redirectUri}`, () => {
+      const url = retailPos({ ...options(), redirectUri }).authorizationUrl("12345678");
+      expect(url.searchParams.get("redirect_uri")).toBe(redirectUri);
+    });
+  }
+
+  test("keeps a state that needs encoding", () => {
+    const state = "a b&c=d#é+%2f";
+    expect(retailPos(options()).authorizationUrl(state).searchParams.get("state")).toBe(state);
+  });
+
+  test("is a new URL every time, so that nobody changes the next one", () => {
+    const pos = retailPos(options());
+    pos.authorizationUrl("12345678").searchParams.set("client_id", "other");
+    expect(pos.authorizationUrl("12345678").searchParams.get("client_id")).toBe("client id & more");
+  });
+
+  for (const { name, state } of [
+    { name: "empty", state: "" },
+    { name: "7 characters", state: "1234567" },
+    { name: "undefined", state: undefined },
+    { name: "null", state: null },
+    { name: "a number of 8 digits", state: 12345678 },
+    { name: "an array of 8", state: ["1", "2", "3", "4", "5", "6", "7", "8"] },
+    { name: "an object", state: { length: 8 } },
+  ]) {
+    test(`throws a TypeError for a state that is ${name}`, () => {
+      expect(() => retailPos(options()).authorizationUrl(state as string)).toThrow(TypeError);
+    });
+  }
+});
+
+test("without an own fetch, the one that is global when the call is made is used", async () => {
+  const pos = retailPos(options());
+  nock.activate();
+  const token = nock("https://shop.retail.example")
+    .post("/api/1.0/token")
+    .reply(200, { access_token: "access", refresh_token: "refresh" });
+  const set = await pos.exchange("shop", "code");
+  expect(set.access).toEqual({ value: "access" });
+  expect(token.isDone()).toBe(true);
+});
+
+test("clock tells the time of everything", async () => {
+  const clock = () => 5_000;
+  const fetch = async () =>
+    Response.json({ access_token: "access", refresh_token: "refresh", expires_in: 10 });
+  const set = await retailPos({ ...options(), clock, fetch }).exchange("shop", "code");
+  expect(set).toMatchObject({ issuedAt: 5_000, access: { expiresAt: 15_000 } });
+});
+
+function options(): RetailPosOptions {
+  return {
+    authUrl: "https://auth.example",
+    baseUrl: "https://{domain_prefix}.retail.example",
+    clientId: "client id & more",
+    clientSecret: "secret",
+    redirectUri: "https://app.example/callback",
+  };
+}
+
+/** What a caller in JavaScript passes who has not configured anything. */
+function allUndefined(): Partial<RetailPosOptions> {
+  const names = [
+    "store",
+    "lock",
+    "renewEarlyMs",
+    "cacheMs",
+    "timeoutMs",
+    "userAgent",
+    "fetch",
+    "clock",
+    "observe",
+  ];
+  return Object.fromEntries(names.map((name) => [name, undefined]));
+}

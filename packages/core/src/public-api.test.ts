@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import * as core from "./index.js";
+
+test("the public names are these; a wider API is a line somebody saw in review", () => {
+  expect(Object.keys(core).sort()).toMatchInlineSnapshot(`
+    [
+      "ClientRefusedError",
+      "InvalidDomainPrefixError",
+      "NotConnectedError",
+      "RateLimitedError",
+      "ReconnectRequiredError",
+      "RetailPosError",
+      "StoredTokensError",
+      "TokenEndpointError",
+      "TokenResponseError",
+      "isRetailPosError",
+      "memoryLock",
+      "memoryStore",
+      "parseDomainPrefix",
+      "parseRateLimit",
+      "personalToken",
+      "requestBearer",
+      "retailPos",
+    ]
+  `);
+});

@@ -1,0 +1,192 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { parseDomainPrefix } from "./domain-prefix.js";
+import { StoredTokensError } from "./errors.js";
+import { checkStored, isBearerValue, newVersion, problemWith, quiet, quietAccess } from "./token-set.js";
+
+const T0 = Date.UTC(2030, 0, 1);
+const shop = parseDomainPrefix("shop");
+const ACCESS = "canary-access-3b1f";
+const REFRESH = "canary-refresh-9c2e";
+
+const complete = {
+  domainPrefix: shop,
+  access: { value: ACCESS, expiresAt: T0 + 1 },
+  refreshToken: REFRESH,
+  issuedAt: T0,
+  version: "1",
+  refusedAt: T0 + 2,
+};
+
+test("a version is new every time", () => {
+  expect(new Set(Array.from({ length: 1_000 }, newVersion)).size).toBe(1_000);
+});
+
+describe("a bearer value", () => {
+  for (const value of ["a", "~!@#$%^&*()", "a.b-c_d~e+f/g==", "x".repeat(8_192)]) {
+    test(`may be ${value.slice(0, 20)}`, () => expect(isBearerValue(value)).toBe(true));
+  }
+  for (const value of [
+    "",
+    " ",
+    "a b",
+    "a\n",
+    "a\r\nX: y",
+    "\0",
+    "é",
+    "𝒶",
+    "\u007f",
+    null,
+    undefined,
+    5,
+    ["a"],
+    {},
+  ]) {
+    test(`may not be ${JSON.stringify(value)}`, () => expect(isBearerValue(value)).toBe(false));
+  }
+});
+
+describe("a quiet token set", () => {
+  test("shows no token, however it is printed, alone or inside something", () => {
+    const set = quiet(complete);
+    for (const value of [
+      set,
+      set.access,
+      { user: { set } },
+      [set],
+      new Map([["set", set]]),
+      Object.freeze(quiet(set)),
+    ]) {
+      const shown = inspect(value, { depth: 10, showHidden: true });
+      expect(shown).not.toContain("canary");
+      expect(`${value} ${inspect(value)}`).not.toContain("canary");
+    }
+    expect(inspect(set)).toContain("shop");
+  });
+
+  test("keeps everything, for a store to write and read", () => {
+    const set = quiet(complete);
+    expect(set).toEqual(complete);
+    expect(JSON.parse(JSON.stringify(set))).toEqual(complete);
+    expect(structuredClone(set)).toEqual(complete);
+    expect({ ...set }).toEqual(complete);
+    expect(Object.keys(set).sort()).toEqual(Object.keys(complete).sort());
+  });
+
+  test("leaves out what is not there, and what does not belong there", () => {
+    const { refusedAt, ...unrefused } = complete;
+    const set = quiet({ ...unrefused, access: { value: ACCESS }, owner: "x" } as typeof complete);
+    expect(refusedAt).toBe(T0 + 2);
+    expect(set).toStrictEqual(expect.objectContaining({ access: { value: ACCESS } }));
+    expect(["refusedAt" in set, "expiresAt" in set.access, "owner" in set]).toEqual([false, false, false]);
+  });
+
+  test("is a copy to its very bottom", () => {
+    const original = { ...complete, access: { ...complete.access } };
+    const set = quiet(original);
+    original.access.value = "changed";
+    original.refreshToken = "changed";
+    expect(set).toEqual(complete);
+  });
+
+  test("hands out an access token that is as quiet as it is", () => {
+    expect(inspect(quietAccess({ value: ACCESS }))).not.toContain("canary");
+    expect(JSON.stringify(quietAccess({ value: ACCESS, expiresAt: 5 }))).toBe(
+      JSON.stringify({ value: ACCESS, expiresAt: 5 }),
+    );
+  });
+});
+
+describe("a record from a store", () => {
+  test("is taken where it is a token set of that retailer", () => {
+    expect(checkStored(complete, shop)).toEqual(complete);
+    expect(checkStored(JSON.parse(JSON.stringify(complete)), shop)).toEqual(complete);
+    const least = {
+      domainPrefix: "shop",
+      access: { value: "a" },
+      refreshToken: "r",
+      issuedAt: 0,
+      version: "1",
+    };
+    expect(checkStored(least, shop)).toEqual(least);
+  });
+
+  test("shows no token afterwards either", () => {
+    expect(inspect(checkStored(complete, shop), { showHidden: true, depth: 10 })).not.toContain("canary");
+  });
+
+  const rows: Array<{ name: string; record: unknown; problem: RegExp }> = [
+    { name: "a text", record: JSON.stringify(complete), problem: /object/ },
+    { name: "null", record: null, problem: /object/ },
+    { name: "a number", record: 5, problem: /object/ },
+    { name: "an empty object", record: {}, problem: /retailer/ },
+    { name: "an array", record: [complete], problem: /retailer/ },
+    {
+      name: "another retailer's",
+      record: { ...complete, domainPrefix: "other" },
+      problem: /another retailer/,
+    },
+    { name: "of no retailer", record: { ...complete, domainPrefix: undefined }, problem: /another retailer/ },
+    { name: "no access", record: { ...complete, access: undefined }, problem: /^access / },
+    { name: "access null", record: { ...complete, access: null }, problem: /^access / },
+    { name: "access a text", record: { ...complete, access: ACCESS }, problem: /^access / },
+    { name: "no value", record: { ...complete, access: {} }, problem: /access\.value/ },
+    { name: "an empty value", record: { ...complete, access: { value: "" } }, problem: /access\.value/ },
+    {
+      name: "a value that would be two headers",
+      record: { ...complete, access: { value: `${ACCESS}\r\nX-Evil: 1` } },
+      problem: /access\.value/,
+    },
+    {
+      name: "an expiry as a text",
+      record: { ...complete, access: { value: ACCESS, expiresAt: `${T0}` } },
+      problem: /access\.expiresAt/,
+    },
+    {
+      name: "an expiry that is no number",
+      record: { ...complete, access: { value: ACCESS, expiresAt: Number.NaN } },
+      problem: /access\.expiresAt/,
+    },
+    {
+      name: "an expiry as a Date",
+      record: { ...complete, access: { value: ACCESS, expiresAt: new Date(T0) } },
+      problem: /access\.expiresAt/,
+    },
+    { name: "no refresh token", record: { ...complete, refreshToken: undefined }, problem: /refreshToken/ },
+    { name: "an empty refresh token", record: { ...complete, refreshToken: "" }, problem: /refreshToken/ },
+    {
+      name: "a refresh token in a list",
+      record: { ...complete, refreshToken: [REFRESH] },
+      problem: /refreshToken/,
+    },
+    { name: "no instant of issue", record: { ...complete, issuedAt: undefined }, problem: /issuedAt/ },
+    { name: "an instant as a text", record: { ...complete, issuedAt: `${T0}` }, problem: /issuedAt/ },
+    {
+      name: "an endless instant",
+      record: { ...complete, issuedAt: Number.POSITIVE_INFINITY },
+      problem: /issuedAt/,
+    },
+    { name: "no version", record: { ...complete, version: undefined }, problem: /version/ },
+    { name: "an empty version", record: { ...complete, version: "" }, problem: /version/ },
+    { name: "a version that is a number", record: { ...complete, version: 5 }, problem: /version/ },
+    { name: "refused at a text", record: { ...complete, refusedAt: "yesterday" }, problem: /refusedAt/ },
+  ];
+  for (const { name, record, problem } of rows) {
+    test(`is refused, and the field is named but never its value: ${name}`, () => {
+      expect(problemWith(record, shop)).toMatch(problem);
+      const error = thrownBy(() => checkStored(record, shop));
+      expect(error).toBeInstanceOf(StoredTokensError);
+      expect(error).toMatchObject({ domainPrefix: "shop", status: 500, expose: false });
+      expect(inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error)).not.toContain("canary");
+    });
+  }
+});
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it did not fail");
+}

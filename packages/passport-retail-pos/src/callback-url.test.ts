@@ -1,0 +1,184 @@
+import { retailPos } from "@retail-pos/core";
+import type { Express } from "express";
+import { Passport } from "passport";
+import { describe, expect, test } from "vitest";
+import { browser } from "../../../test/support/browser.js";
+import { fakeService } from "../../../test/support/fake-service.js";
+import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
+import { RetailPosStrategy } from "./index.js";
+
+const proxied = { "x-forwarded-proto": "https", "x-forwarded-host": "shop.example.net" };
+const trusting = (value: unknown) => (app: Express) => void app.set("trust proxy", value);
+
+describe("an absolute callbackURL is sent exactly as given, both times", () => {
+  test.each([
+    "http://127.0.0.1:3000/callback",
+    "https://app.example.net/callback?tenant=1&b=%20",
+    "https://APP.example.net:443/a/../callback",
+    "https://app.example.net",
+    "myapp://callback",
+  ])("%s", async (callbackURL) => {
+    const { sentAsRedirectUri } = await login({ callbackURL }, { configure: trusting(true) }, proxied);
+    expect(sentAsRedirectUri).toEqual([callbackURL, callbackURL]);
+  });
+});
+
+describe("a relative callbackURL is resolved against the address the browser used", () => {
+  const rows: [name: string, trust: unknown, headers: Record<string, string>, expected: string][] = [
+    ["no proxy", false, {}, "http://{host}/callback"],
+    ["forged headers, no proxy trusted", false, proxied, "http://{host}/callback"],
+    ["a trusted proxy", true, proxied, "https://shop.example.net/callback"],
+    ["a trusted loopback proxy", "loopback", proxied, "https://shop.example.net/callback"],
+    ["one trusted hop", 1, proxied, "https://shop.example.net/callback"],
+    [
+      "a trusted proxy that names the protocol alone",
+      true,
+      { "x-forwarded-proto": "https" },
+      "https://{host}/callback",
+    ],
+    [
+      "a trusted proxy that names http",
+      true,
+      { ...proxied, "x-forwarded-proto": "http" },
+      "http://shop.example.net/callback",
+    ],
+    [
+      "two proxies",
+      true,
+      { "x-forwarded-proto": "https, http", "x-forwarded-host": "shop.example.net, inner" },
+      "https://shop.example.net/callback",
+    ],
+    [
+      "a trusted proxy with a port",
+      true,
+      { ...proxied, "x-forwarded-host": "shop.example.net:8443" },
+      "https://shop.example.net:8443/callback",
+    ],
+    [
+      "forged headers from an address that is not the trusted proxy's",
+      "10.9.8.7",
+      proxied,
+      "http://{host}/callback",
+    ],
+  ];
+  test.each(rows)("%s", async (_, trust, headers, expected) => {
+    const { sentAsRedirectUri, host } = await login(
+      { callbackURL: "/callback" },
+      { configure: trusting(trust) },
+      headers,
+    );
+    const uri = expected.replace("{host}", host);
+    expect(sentAsRedirectUri).toEqual([uri, uri]);
+  });
+
+  test("the strategy's own `proxy` option trusts as well", async () => {
+    const { sentAsRedirectUri } = await login({ callbackURL: "/callback", proxy: true }, {}, proxied);
+    expect(sentAsRedirectUri).toEqual([
+      "https://shop.example.net/callback",
+      "https://shop.example.net/callback",
+    ]);
+  });
+
+  test("one without a leading slash lies beside the login", async () => {
+    const { sentAsRedirectUri, host } = await login({ callbackURL: "callback?a=b" });
+    expect(sentAsRedirectUri[0]).toBe(`http://${host}/callback?a=b`);
+  });
+
+  test("a callback there is recognised", async () => {
+    const { site } = await open({ callbackURL: "/callback" });
+    expect((await browser().open(`${site.callbackUrl}?state=abc`)).status).toBe(400);
+  });
+});
+
+describe("callbackURL of one login", () => {
+  test("stands in for the strategy's, both times", async () => {
+    const { sentAsRedirectUri } = await login(
+      {},
+      { options: { callbackURL: "https://other.example.net/cb" } },
+    );
+    expect(sentAsRedirectUri).toEqual(["https://other.example.net/cb", "https://other.example.net/cb"]);
+  });
+
+  test("may be relative", async () => {
+    const { sentAsRedirectUri, host } = await login(
+      {},
+      { options: { callbackURL: "/callback?of=this-login" } },
+    );
+    expect(sentAsRedirectUri).toEqual(Array(2).fill(`http://${host}/callback?of=this-login`));
+  });
+
+  test("stands in for the client's redirectUri", async () => {
+    const { sentAsRedirectUri } = await login(
+      { client: true },
+      { options: { callbackURL: "https://other.example.net/cb" } },
+    );
+    expect(sentAsRedirectUri).toEqual(["https://other.example.net/cb", "https://other.example.net/cb"]);
+  });
+
+  test("leaves the next login alone", async () => {
+    let own: string | undefined = "https://other.example.net/cb";
+    const { site } = await open(
+      {},
+      {
+        authenticate: (_, passport) => (req, res, next) =>
+          passport.authenticate("retail-pos", own === undefined ? {} : { callbackURL: own })(req, res, next),
+      },
+    );
+    const first = await browser().open(site.loginUrl);
+    own = undefined;
+    const second = await browser().open(site.loginUrl);
+    expect([first, second].map(redirectUriIn)).toEqual(["https://other.example.net/cb", site.callbackUrl]);
+  });
+});
+
+describe("with a client", () => {
+  test("its redirectUri is sent, both times", async () => {
+    const { sentAsRedirectUri } = await login({ client: true });
+    expect(sentAsRedirectUri).toEqual([
+      "https://app.example.net/of-the-client",
+      "https://app.example.net/of-the-client",
+    ]);
+  });
+
+  test("a callbackURL beside it stands in for it", async () => {
+    const { sentAsRedirectUri, host } = await login({ client: true, callbackURL: "/callback" });
+    expect(sentAsRedirectUri).toEqual([`http://${host}/callback`, `http://${host}/callback`]);
+  });
+});
+
+function redirectUriIn({ location }: { location: string }): string | null {
+  return new URL(location).searchParams.get("redirect_uri");
+}
+
+/** One whole login: what was sent as redirect_uri to the consent page (4.1) and to the token endpoint (4.2). */
+async function login(
+  options: object,
+  settings: SiteSettings<RetailPosStrategy> = {},
+  headers: Record<string, string> = {},
+) {
+  const { service, site } = await open(options, settings);
+  const person = browser();
+  const sent = await person.open(site.loginUrl, { headers });
+  // The registered address leads here, whatever it is called.
+  const { search } = approval(sent.location, "shop");
+  const back = await person.open(`${site.callbackUrl}${search}`, { headers });
+  expect(back.status).toBe(200);
+  const sentAsRedirectUri = [redirectUriIn(sent), service.seen[0]?.form.get("redirect_uri")];
+  return { sentAsRedirectUri, host: new URL(site.origin).host };
+}
+
+/** `client: true` in the options stands for a client with a redirectUri of its own. */
+async function open(options: { client?: boolean }, settings: SiteSettings<RetailPosStrategy> = {}) {
+  const service = fakeService();
+  const { clientID: clientId, ...rest } = APPLICATION;
+  const redirectUri = "https://app.example.net/of-the-client";
+  const client = retailPos({ ...rest, clientId, redirectUri, fetch: service.fetch });
+  const make = (callbackURL: string) =>
+    new RetailPosStrategy(
+      options.client
+        ? { ...options, client }
+        : { ...APPLICATION, fetch: service.fetch, callbackURL, ...(options as object) },
+      ({ domainPrefix }) => ({ domainPrefix }),
+    );
+  return { service, site: await loginSite(new Passport(), make, settings) };
+}

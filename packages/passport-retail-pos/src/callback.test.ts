@@ -1,0 +1,251 @@
+import express, { type Express } from "express";
+import { Passport } from "passport";
+import OAuth2Strategy from "passport-oauth2";
+import { describe, expect, test } from "vitest";
+import { type Browser, browser } from "../../../test/support/browser.js";
+import { fakeService } from "../../../test/support/fake-service.js";
+import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
+import { RetailPosStrategy } from "./index.js";
+
+const parsers: [name: string, configure: (app: Express) => void][] = [
+  ["Express 5's simple query parser", () => {}],
+  ["the extended query parser", (app) => app.set("query parser", "extended")],
+];
+
+describe.each(parsers)("with %s", (_, configure) => {
+  /** Appended to the callback, or instead of the parameter named first. */
+  const crippled: [name: string, without: string, query: string][] = [
+    ["two codes", "", "code=other"],
+    ["two equal codes", "", "code=code-shop"],
+    ["a code as a list", "code", "code[]=code-shop"],
+    ["a code as an object", "code", "code[a]=code-shop"],
+    ["a code as an encoded list", "code", "code%5B%5D=code-shop"],
+    ["a code beside a list of codes", "", "code[]=other"],
+    ["two states", "", "state=other"],
+    ["a state as a list", "state", "state[]=other"],
+    ["a state as an object", "state", "state[a]=other"],
+    ["a state as a deep object", "state", "state[a][b]=other"],
+    ["a state beside an object", "", "state[a]=other"],
+    ["two domain prefixes", "", "domain_prefix=evil"],
+    ["a domain prefix as a list", "domain_prefix", "domain_prefix[]=shop"],
+    ["a domain prefix as an object", "domain_prefix", "domain_prefix[a]=shop"],
+    ["two errors", "", "error=access_denied&error=access_denied"],
+    ["an error as a list", "", "error[]=access_denied"],
+    ["an empty code", "code", "code="],
+    ["a code with a line break", "code", "code=a%0D%0Ab"],
+    ["a code of 10 kB", "code", `code=${"c".repeat(10_000)}`],
+    ["no code", "code", ""],
+  ];
+
+  test.each(crippled)("%s is a 400 that spends nothing", async (_name, without, query) => {
+    const { service, site, answers } = await open({ configure });
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    const forged = new URL(real);
+    forged.searchParams.delete(without);
+    expect((await person.open(`${forged.href}&${query}`)).status).toBe(400);
+    expect(answers).toEqual([{ code: "invalid_callback", message: expect.any(String), status: 400 }]);
+    expect(service.seen).toEqual([]);
+    expect((await person.open(real)).status).toBe(200);
+  });
+});
+
+describe("a domain prefix that is not one DNS label", () => {
+  const hostile: [name: string, prefix: string | undefined][] = [
+    ["with a slash", "evil.example/"],
+    ["with a fragment", "evil#"],
+    ["with a query", "evil?"],
+    ["with a backslash", "evil.example\\"],
+    ["with credentials", "a@evil"],
+    ["with a port", "evil:8443"],
+    ["with a dot", "a.b"],
+    ["a host", "evil.example"],
+    ["a path", "../evil"],
+    ["with a tab", "shop\t"],
+    ["with a space before it", " shop"],
+    ["with a line break", "sh\nop"],
+    ["with a line break behind it", "shop\n"],
+    ["with a null byte", "shop\0"],
+    ["in full-width letters", "ｓｈｏｐ"],
+    ["with a letter that lower-cases to k", "\u212Aiosk"],
+    ["encoded once more", "shop%2f"],
+    ["encoded once more, a dot", "shop%2eevil"],
+    ["of 64 characters", "s".repeat(64)],
+    ["beginning with a hyphen", "-shop"],
+    ["ending with a hyphen", "shop-"],
+    ["the placeholder", "{domain_prefix}"],
+    ["empty", ""],
+    ["missing", undefined],
+  ];
+
+  test.each(hostile)("%s: 400, nothing sent, nothing spent", async (_, prefix) => {
+    const { service, site, answers } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    const forged = new URL(real);
+    if (prefix === undefined) forged.searchParams.delete("domain_prefix");
+    else forged.searchParams.set("domain_prefix", prefix);
+    expect((await person.open(forged)).status).toBe(400);
+    expect(answers).toMatchObject([{ code: "invalid_domain_prefix" }]);
+    expect(service.seen).toEqual([]);
+    expect((await person.open(real)).status).toBe(200);
+    expect(service.seen.map(({ url }) => url)).toEqual(["https://shop.example.com/api/1.0/token"]);
+  });
+
+  test.each([
+    ["SHOP", "shop"],
+    ["s".repeat(63), "s".repeat(63)],
+    ["xn--caf-dma", "xn--caf-dma"],
+  ])("but %s is one", async (prefix, expected) => {
+    const { service, site } = await open();
+    const person = browser();
+    const answer = await person.open(approval((await person.open(site.loginUrl)).location, prefix));
+    expect(answer.status).toBe(200);
+    expect(service.seen.map(({ retailer }) => retailer)).toEqual([expected]);
+  });
+});
+
+describe("state", () => {
+  const states: [name: string, state: string | undefined, code: string][] = [
+    ["absent", undefined, "state_missing"],
+    ["empty", "", "state_missing"],
+    ["fixed", "abc", "state_unknown"],
+    ["of one character", "x", "state_unknown"],
+    ["of 10 kB", "x".repeat(10_000), "state_unknown"],
+    ["of the right length", "x".repeat(43), "state_unknown"],
+    ["not ASCII", "ÿ".repeat(43), "state_unknown"],
+    ["a name that every object has", "__proto__", "state_unknown"],
+  ];
+
+  test.each(states)("%s: 403, nothing sent, nothing spent", async (_, state, code) => {
+    const { service, site, answers } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    const forged = new URL(real);
+    if (state === undefined) forged.searchParams.delete("state");
+    else forged.searchParams.set("state", state);
+    expect((await person.open(forged)).status).toBe(403);
+    expect(answers).toMatchObject([{ code, status: 403 }]);
+    expect(service.seen).toEqual([]);
+    expect((await person.open(real)).status).toBe(200);
+  });
+
+  test("that is the right one but for its last character is refused", async () => {
+    const { service, site } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    const state = real.searchParams.get("state") ?? "";
+    for (const other of [state.slice(0, -1), `${state}A`, `${state} `, state.toUpperCase()]) {
+      const forged = new URL(real);
+      forged.searchParams.set("state", other);
+      expect((await person.open(forged)).status).toBe(403);
+    }
+    expect(service.seen).toEqual([]);
+  });
+});
+
+describe("an error instead of a code", () => {
+  test("access_denied is a failure, state or not, and leaves pending logins alone", async () => {
+    const { service, site, answers } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(`${site.callbackUrl}?error=access_denied`)).status).toBe(403);
+    const withState = `${site.callbackUrl}?error=access_denied&state=${real.searchParams.get("state")}`;
+    expect((await person.open(withState)).status).toBe(403);
+    expect((await browser().open(`${real.href}&error=access_denied`)).status).toBe(403);
+    expect(answers.map(({ code }) => code)).toEqual(["access_denied", "access_denied", "access_denied"]);
+    expect(service.seen).toEqual([]);
+    expect((await person.open(real)).status).toBe(200);
+  });
+
+  test.each([
+    ["server_error", 502],
+    ["temporarily_unavailable", 503],
+    ["unauthorized_client", 500],
+    ["Access_Denied", 500],
+  ])("%s reaches next(err) as passport-oauth2's AuthorizationError", async (error, status) => {
+    const { service, site } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    const answer = await person.open(`${real.href}&error=${error}&error_description=because%0Athey+said`);
+    expect(answer.status).toBe(status);
+    expect(site.errors).toHaveLength(1);
+    expect(site.errors[0]).toBeInstanceOf(OAuth2Strategy.AuthorizationError);
+    expect(site.errors[0]).toMatchObject({ code: error, message: "because they said" });
+    expect(service.seen).toEqual([]);
+    expect((await person.open(real)).status).toBe(200);
+  });
+});
+
+describe("the method", () => {
+  test("HEAD does not spend the code", async () => {
+    const { service, site } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    await person.open(real, { method: "HEAD" });
+    expect(service.seen).toEqual([]);
+    expect((await person.open(real)).status).toBe(200);
+  });
+
+  test("a code in a POST body is not taken, nor is one in a POST's query", async () => {
+    const { service, site } = await open({ configure: (app) => app.use(express.urlencoded()) });
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    const body = real.searchParams;
+    expect((await person.open(site.callbackUrl, { method: "POST", body })).status).not.toBe(200);
+    expect((await person.open(real, { method: "POST" })).status).toBe(400);
+    const halfAndHalf = new URL(real);
+    halfAndHalf.searchParams.delete("code");
+    expect((await person.open(halfAndHalf, { method: "POST", body })).status).toBe(400);
+    expect(service.seen).toEqual([]);
+    expect((await person.open(real)).status).toBe(200);
+  });
+});
+
+test("a login may start with a query of its own", async () => {
+  const { site } = await open();
+  for (const query of ["?next=/cart", "?state=abc", "?domain_prefix=shop", "?scope=all"]) {
+    const sent = await browser().open(`${site.loginUrl}${query}`);
+    expect(sent.location).toMatch(/^https:\/\/login\.example\.com\/connect\?/);
+  }
+});
+
+test("what a callback carries besides is ignored", async () => {
+  const { site } = await open();
+  const person = browser();
+  const real = approval((await person.open(site.loginUrl)).location, "shop");
+  expect((await person.open(`${real.href}&scope=&utm=1&utm=2&toString=x`)).status).toBe(200);
+});
+
+test("one route may serve both, the start and the callback", async () => {
+  const { site } = await open();
+  const person: Browser = browser();
+  const sent = await person.open(site.callbackUrl);
+  expect(sent.status).toBe(302);
+  expect((await person.open(approval(sent.location, "shop"))).status).toBe(200);
+});
+
+/** A site whose failures are recorded with their status, then answered as Passport answers them. */
+async function open(settings: SiteSettings<RetailPosStrategy> = {}) {
+  const service = fakeService();
+  const answers: { code?: string; message?: string; status?: number }[] = [];
+  const make = (callbackURL: string) =>
+    new RetailPosStrategy({ ...APPLICATION, fetch: service.fetch, callbackURL }, ({ domainPrefix }) => ({
+      domainPrefix,
+    }));
+  const site = await loginSite(new Passport(), make, {
+    authenticate: (_strategy, passport) => (req, res, next) =>
+      passport.authenticate(
+        "retail-pos",
+        {},
+        (error: unknown, user: Express.User | false, info: object, status: number) => {
+          if (error) return next(error);
+          if (user) return req.logIn(user, next);
+          answers.push({ ...info, status });
+          res.status(status).end();
+        },
+      )(req, res, next),
+    ...settings,
+  });
+  return { service, site, answers };
+}

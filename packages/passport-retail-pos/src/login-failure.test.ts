@@ -1,0 +1,200 @@
+import type { RequestHandler } from "express";
+import session from "express-session";
+import { Passport } from "passport";
+import { expect, test } from "vitest";
+import { type Browser, browser } from "../../../test/support/browser.js";
+import { fakeService } from "../../../test/support/fake-service.js";
+import {
+  APPLICATION,
+  approval,
+  loginSite,
+  type SiteSettings,
+  sessions,
+} from "../../../test/support/login-site.js";
+import { RetailPosStrategy } from "./index.js";
+
+const causes: [name: string, code: string, message: RegExp, how: (story: Story) => Promise<void>][] = [
+  [
+    "no cookie came back",
+    "state_unknown",
+    /no cookie/i,
+    async ({ person, back }) => {
+      person.forgetCookies();
+      await person.open(back);
+    },
+  ],
+  [
+    "the session store was emptied",
+    "state_unknown",
+    /emptied/i,
+    async ({ person, back, store }) => {
+      await new Promise((resolve) => store.clear(resolve));
+      await person.open(back);
+    },
+  ],
+  [
+    "it was started in another browser",
+    "state_unknown",
+    /another browser/i,
+    async ({ loginUrl, back }) => {
+      const other = browser();
+      await other.open(loginUrl);
+      await other.open(back);
+    },
+  ],
+  [
+    "it is used already",
+    "state_unknown",
+    /already used/i,
+    async ({ person, back }) => {
+      await person.open(back);
+      await person.open(back);
+    },
+  ],
+  [
+    "it is used already, and another login is under way",
+    "state_unknown",
+    /already used/i,
+    async ({ person, back, loginUrl }) => {
+      await person.open(back);
+      await person.open(loginUrl);
+      await person.open(back);
+    },
+  ],
+  [
+    "it took too long",
+    "state_expired",
+    /15 minutes/i,
+    async ({ person, back, time }) => {
+      time.now += 20 * 60_000;
+      await person.open(back);
+    },
+  ],
+  [
+    "there is no state at all",
+    "state_missing",
+    /no state/i,
+    async ({ person, back }) => {
+      const url = new URL(back);
+      url.searchParams.delete("state");
+      await person.open(url);
+    },
+  ],
+  [
+    "the retailer declined",
+    "access_denied",
+    /declined/i,
+    async ({ person, back }) => {
+      await person.open(`${new URL(back).origin}/callback?error=access_denied&error_description=anything`);
+    },
+  ],
+];
+
+test.each(causes)("when %s, a custom callback is told so", async (_, code, message, how) => {
+  const story = await begin();
+  await how(story);
+  expect(story.told.at(-1)).toEqual({
+    info: { code, message: expect.stringMatching(message) },
+    status: 403,
+    user: false,
+  });
+  for (const [, , other] of causes.filter(([, , pattern]) => String(pattern) !== String(message))) {
+    if (String(other) !== String(/emptied/i)) expect(JSON.stringify(story.told.at(-1))).not.toMatch(other);
+  }
+});
+
+test("failureMessage: true puts the message into the session", async () => {
+  const { site } = await open({ options: { failureMessage: true, failureRedirect: "/sorry" } });
+  const person = browser();
+  await person.open(site.loginUrl);
+  const answer = await person.open(`${site.callbackUrl}?error=access_denied`);
+  expect([answer.status, answer.location]).toEqual([302, "/sorry"]);
+  const { session: stored } = JSON.parse((await person.open(site.meUrl)).body);
+  expect(stored.messages).toEqual([expect.stringMatching(/declined/i)]);
+});
+
+test("a failure falls through to the next strategy, and all of them failing tells each", async () => {
+  const told: unknown[] = [];
+  const { site } = await open({
+    authenticate: (_, passport) => (req, res, next) => {
+      const names = ["retail-pos", "retail-pos"];
+      passport.authenticate(
+        names,
+        {},
+        (_error: unknown, _user: unknown, infos: unknown, statuses: unknown) => {
+          told.push(infos, statuses);
+          res.end();
+        },
+      )(req, res, next);
+    },
+  });
+  await browser().open(`${site.callbackUrl}?error=access_denied`);
+  const info = { code: "access_denied", message: expect.any(String) };
+  expect(told).toEqual([
+    [info, info],
+    [403, 403],
+  ]);
+});
+
+// Passport throws inside the failure it was told of. The request has to end, and the process to go on.
+test.each<[string, SiteSettings<RetailPosStrategy>]>([
+  ["failureFlash without flash middleware", { options: { failureFlash: true } }],
+  ["failureMessage without a session", { options: { failureMessage: true, session: false }, session: false }],
+  ["a custom callback that throws", { authenticate: throwing }],
+])("%s is an error through next, not a request that hangs", async (_, settings) => {
+  const { site } = await open(settings);
+  const answer = await browser().open(`${site.callbackUrl}?error=access_denied`);
+  expect(answer.status).toBe(500);
+  expect(site.errors).toHaveLength(1);
+});
+
+function throwing(
+  _strategy: RetailPosStrategy,
+  passport: { authenticate(name: string, options: object, callback: unknown): RequestHandler },
+): RequestHandler {
+  return (req, res, next) =>
+    passport.authenticate("retail-pos", {}, (error: unknown) => {
+      if (error) return next(error);
+      throw new Error("of the application's own making");
+    })(req, res, next);
+}
+
+interface Story {
+  person: Browser;
+  loginUrl: string;
+  back: URL;
+  store: session.MemoryStore;
+  time: { now: number };
+  told: unknown[];
+}
+
+/** A login under way, in a site that tells what its custom callback was told. */
+async function begin(): Promise<Story> {
+  const store = new session.MemoryStore();
+  const told: unknown[] = [];
+  const { site, time } = await open({
+    session: sessions(store),
+    authenticate: (_, passport) => (req, res, next) => {
+      const answer = (error: unknown, user: Express.User | false, info: unknown, status: number) => {
+        if (error) return next(error);
+        if (user) return req.logIn(user, next);
+        told.push({ info, status, user });
+        res.status(status).end();
+      };
+      passport.authenticate("retail-pos", {}, answer)(req, res, next);
+    },
+  });
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  return { person, loginUrl: site.loginUrl, back, store, time, told };
+}
+
+async function open(settings: SiteSettings<RetailPosStrategy>) {
+  const time = { now: 1_900_000_000_000 };
+  const { fetch } = fakeService();
+  const make = (callbackURL: string) =>
+    new RetailPosStrategy({ ...APPLICATION, fetch, callbackURL, clock: () => time.now }, (login) => ({
+      domainPrefix: login.domainPrefix,
+    }));
+  return { time, site: await loginSite(new Passport(), make, settings) };
+}
