@@ -10,6 +10,7 @@ export interface PassportLike {
   deserializeUser(fn: (id: unknown, done: (error: unknown, user?: unknown) => void) => void): void;
   session(): RequestHandler;
   authenticate(strategy: unknown, options?: unknown, callback?: unknown): RequestHandler;
+  authorize(strategy: unknown, options?: unknown): RequestHandler;
 }
 
 export interface SiteSettings<S> {

@@ -47,6 +47,8 @@ export function holdBack(clock: () => number): HoldBack {
       return active(domainPrefix) !== undefined;
     },
     failed(domainPrefix, error) {
+      const isLimited = active(domainPrefix)?.error instanceof RateLimitedError;
+      if (isLimited && !(error instanceof RateLimitedError)) return; // of a request that was already under way
       const failures = (holds.get(domainPrefix)?.failures ?? 0) + 1;
       const at = clock();
       const until = error instanceof RateLimitedError ? error.retryAt : at + pauseAfter(failures);

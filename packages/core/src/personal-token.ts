@@ -2,7 +2,7 @@ import { parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError } from "./errors.js";
 import { type RetailerClient, retailerClient } from "./retailer-client.js";
 import { baseUrlOf, secureUrl } from "./service.js";
-import { isBearerValue } from "./token-set.js";
+import { isBearerValue, quietAccess } from "./token-set.js";
 
 export interface PersonalTokenOptions {
   /** {base_url}: the template with `{domain_prefix}`, or the retailer's own address. */
@@ -27,7 +27,7 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
     throw new TypeError("token must be a Personal Token: printable text without spaces");
   if (fetch !== undefined && typeof fetch !== "function") throw new TypeError("fetch must be a function");
 
-  const access = Object.freeze({ value: token });
+  const access = Object.freeze(quietAccess({ value: token }));
   return retailerClient({
     domainPrefix,
     baseUrl: /\{domain_prefix\}/.test(String(baseUrl))

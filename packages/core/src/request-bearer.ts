@@ -81,8 +81,8 @@ export function requestBearer<Context>(
     const authorization = `Bearer ${value}`;
     if (header) headers["authorization"] = authorization;
     return Object.defineProperties({ ...client } as RequestBearer, {
-      accessToken: { value },
-      authorization: { value: authorization },
+      accessToken: { get: () => value },
+      authorization: { get: () => authorization },
     });
   }
 }

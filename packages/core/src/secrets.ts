@@ -2,26 +2,41 @@ import { inspect } from "node:util";
 
 const HIDDEN = "[hidden]";
 
-/** Replaces every secret in a text, as it is and form-encoded. */
+/** Replaces every secret in a text, in each of the forms that a text may hold it in. */
 export function redact(text: string, secrets: readonly string[]): string {
-  let result = text;
-  for (const secret of secrets) {
-    for (const form of new Set([secret, new URLSearchParams([["", secret]]).toString().slice(1)])) {
-      if (form !== "") result = result.replaceAll(form, HIDDEN);
-    }
-  }
-  return result;
+  return secrets.flatMap(formsOf).reduce((result, form) => result.replaceAll(form, HIDDEN), text);
 }
 
 /**
- * What may be kept as a `cause` or told to an observer: the error itself, or, when anything in it
+ * What may be kept as a `cause`, thrown or told to an observer: the error itself, or, when anything in it
  * shows one of the secrets, a new one with its name, its code and its cleaned message.
  */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
-  const shown = inspect(error, { depth: 10, showHidden: true, maxStringLength: null, maxArrayLength: null });
-  if (redact(shown, secrets) === shown) return error;
+  if (!shows(error, secrets)) return error;
   const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown };
   const cleaned = new Error(redact(String(message ?? "unknown error"), secrets));
   cleaned.name = redact(String(name ?? "Error"), secrets);
   return code === undefined ? cleaned : Object.assign(cleaned, { code: redact(String(code), secrets) });
+}
+
+/** As it is; form-encoded and percent-encoded; inside JSON; as the console prints it. */
+function formsOf(secret: string): string[] {
+  const formEncoded = new URLSearchParams([["", secret]]).toString().slice(1);
+  const quoted = [JSON.stringify(secret), inspect(secret)].map((text) => text.slice(1, -1));
+  const forms = new Set([secret, formEncoded, formEncoded.replaceAll("+", "%20"), ...quoted]);
+  return [...forms].filter((form) => form !== "");
+}
+
+/** Whether anybody who prints the value, in whatever way, would see a secret. */
+function shows(value: unknown, secrets: readonly string[]): boolean {
+  const printed = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
+  try {
+    const text = [
+      inspect(value, printed),
+      inspect(value, { ...printed, customInspect: false }), // some hide from the console what they give to JSON
+    ].join("\n");
+    return redact(text, secrets) !== text;
+  } catch {
+    return true; // what cannot be looked at is not passed on
+  }
 }

@@ -124,13 +124,10 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
           redirect: "manual",
           signal,
         });
-        const redirected = response.redirected || response.type === "opaqueredirect";
-        return {
-          status: response.status,
-          headers: response.headers,
-          body: await bodyOf(response),
-          redirected,
-        };
+        const { status, headers, redirected, type } = response;
+        if (!Number.isInteger(status) || !headers) throw new TypeError("fetch gave no response");
+        const body = await bodyOf(response);
+        return { status, headers, body, redirected: redirected || type === "opaqueredirect" };
       });
     } catch (error) {
       const why =
@@ -205,6 +202,10 @@ function plainText(value: unknown, secrets: readonly string[]): string | undefin
 /** Reads at most {@link LONGEST_BODY} bytes. */
 async function bodyOf(response: Response): Promise<string | undefined> {
   if (!response.body) return "";
+  if (response.status === 429) {
+    response.body.cancel().catch(() => {}); // the headers say it all, even if the body never comes
+    return "";
+  }
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {

@@ -42,7 +42,7 @@ export function quiet(set: TokenSet): TokenSet {
       refreshToken,
       issuedAt,
       version,
-      ...(refusedAt !== undefined && { refusedAt }),
+      ...(isGiven(refusedAt) && { refusedAt }),
     },
     { domainPrefix, issuedAt, version, access: "[hidden]", refreshToken: "[hidden]" },
   );
@@ -50,7 +50,7 @@ export function quiet(set: TokenSet): TokenSet {
 
 /** The same for what is handed out. */
 export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
-  return hidden({ value, ...(expiresAt !== undefined && { expiresAt }) }, { value: "[hidden]", expiresAt });
+  return hidden({ value, ...(isGiven(expiresAt) && { expiresAt }) }, { value: "[hidden]", expiresAt });
 }
 
 /**
@@ -72,12 +72,17 @@ export function problemWith(record: unknown, domainPrefix: DomainPrefix): string
   const access = set.access as { [field in keyof AccessToken]?: unknown } | null | undefined;
   if (typeof access !== "object" || access === null) return "access is missing";
   if (!isBearerValue(access.value)) return "access.value is no bearer token";
-  if (access.expiresAt !== undefined && !isInstant(access.expiresAt)) return "access.expiresAt is no instant";
+  if (isGiven(access.expiresAt) && !isInstant(access.expiresAt)) return "access.expiresAt is no instant";
   if (typeof set.refreshToken !== "string" || set.refreshToken === "") return "refreshToken is missing";
   if (!isInstant(set.issuedAt)) return "issuedAt is no instant";
   if (typeof set.version !== "string" || set.version === "") return "version is missing";
-  if (set.refusedAt !== undefined && !isInstant(set.refusedAt)) return "refusedAt is no instant";
+  if (isGiven(set.refusedAt) && !isInstant(set.refusedAt)) return "refusedAt is no instant";
   return undefined;
+}
+
+/** `null` is how a database says that there is none. */
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null;
 }
 
 function isInstant(value: unknown): value is number {

@@ -168,7 +168,10 @@ async function login(
 }
 
 /** `client: true` in the options stands for a client with a redirectUri of its own. */
-async function open(options: { client?: boolean }, settings: SiteSettings<RetailPosStrategy> = {}) {
+async function open(
+  options: { client?: boolean; callbackURL?: string },
+  settings: SiteSettings<RetailPosStrategy> = {},
+) {
   const service = fakeService();
   const { clientID: clientId, ...rest } = APPLICATION;
   const redirectUri = "https://app.example.net/of-the-client";

@@ -9,7 +9,7 @@ import type { Request } from "express";
  */
 export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProxy: boolean): string {
   if (URL.canParse(callbackURL)) return callbackURL;
-  const here = `${originOf(req, trustProxy || Boolean(req.app?.get?.("trust proxy")))}${req.originalUrl ?? req.url}`;
+  const here = `${originOf(req, trustProxy || isFromTrustedProxy(req))}${req.originalUrl ?? req.url}`;
   if (!URL.canParse(callbackURL, here))
     throw new Error("callbackURL is relative, and the request's Host header is unusable");
   return new URL(callbackURL, here).href;
@@ -20,6 +20,13 @@ function originOf(req: Request, trustProxy: boolean): string {
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
   const protocol = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https" ? "https" : "http";
   return `${protocol}://${forwarded("x-forwarded-host") ?? req.headers.host ?? ""}`;
+}
+
+/** What the application says: Express by the address of whoever is connected, Koa for all or none. */
+function isFromTrustedProxy(req: Request): boolean {
+  const trusts: unknown = req.app?.get?.("trust proxy fn");
+  if (typeof trusts === "function") return trusts(req.socket?.remoteAddress, 0) === true;
+  return Boolean(req.app?.get?.("trust proxy"));
 }
 
 /** Each proxy appends; what the browser used comes first. */

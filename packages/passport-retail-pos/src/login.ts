@@ -45,12 +45,24 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
   try {
     const given = options.callbackURL ?? view.callbackURL;
     const callbackURL = given === undefined ? undefined : absoluteCallbackUrl(given, req, view.trustProxy);
-    if (isCallback(req, callbackURL ?? view.redirectUri)) await finish(view, req, options, callbackURL);
-    else view.redirect(await start(view, req, options, callbackURL));
+    try {
+      if (isCallback(req, callbackURL ?? view.redirectUri)) await finish(view, req, options, callbackURL);
+      else view.redirect(await start(view, req, options, callbackURL));
+    } catch (error) {
+      if (!(error instanceof LoginFailure)) throw error;
+      view.fail(error.info, error.status);
+    }
   } catch (error) {
-    if (error instanceof LoginFailure) view.fail(error.info, error.status);
-    else view.error(error);
+    view.error(asError(error)); // also what the application's own callback or flash throws
   }
+}
+
+/** `next(undefined)` and `next("route")` would go on as if the login had succeeded. */
+function asError(error: unknown): unknown {
+  const isTakenForNone = !error || error === "route" || error === "router";
+  return isTakenForNone
+    ? new Error(`The login failed with ${JSON.stringify(error) ?? "undefined"} for an error`)
+    : error;
 }
 
 /** 4.1: where to send the browser. */
@@ -102,7 +114,9 @@ async function exchange(
   callbackURL: string | undefined,
 ): Promise<TokenSet> {
   const { parseErrorResponse } = view;
-  const params = Object.entries(view.tokenParams(options) ?? {}).filter(([, value]) => value !== undefined);
+  const params = Object.entries(view.tokenParams(options) ?? {}).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
   return view.client.exchange(domainPrefix, code, {
     params: Object.fromEntries(params.map(([name, value]) => [name, String(value)])),
     ...(callbackURL !== undefined && { redirectUri: callbackURL }),

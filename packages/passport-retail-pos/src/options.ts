@@ -104,6 +104,9 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
   const { clientID, callbackURL, tokenStore, store: _stateStore, ...rest } = options as PassportOptions;
   if (typeof clientID !== "string" || clientID.trim() === "")
     throw new TypeError("clientID must be a non-empty text");
+  if (tokenStore !== undefined && typeof (tokenStore as Partial<TokenStore> | null)?.load !== "function") {
+    throw new TypeError("tokenStore must be a token store with load(), save() and remove()");
+  }
   return retailPos({
     ...rest,
     clientId: clientID,

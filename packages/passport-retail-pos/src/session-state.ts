@@ -14,8 +14,14 @@ interface PendingLogin {
 
 /** What express-session and koa-session offer. */
 type Session = Record<string, unknown> & {
+  save?: (done: (error?: unknown) => void) => unknown;
   regenerate?: (done?: (error?: unknown) => void) => unknown;
 };
+
+/** What express-session puts on the request. */
+interface SessionStore {
+  get?(id: string, done: (error: unknown, session?: Session | null) => void): void;
+}
 
 const LIFETIME_MS = 15 * 60_000;
 /** Per session; the oldest go first. */
@@ -43,7 +49,7 @@ export function sessionState(key: string, clock: () => number): StateKeeper {
       put(session, key, [...pendingIn(session, key), login].slice(-MOST_PENDING));
       return handle;
     },
-    spend(req, state) {
+    async spend(req, state) {
       const session = sessionOf(req);
       const pending = pendingIn(session, key);
       const login = pending.filter(({ handle }) => isSame(handle, state))[0];
@@ -51,12 +57,42 @@ export function sessionState(key: string, clock: () => number): StateKeeper {
       if (!login) throw new LoginFailure("state_unknown", whyUnknown(req, pending));
       if (clock() - login.startedAt >= LIFETIME_MS) throw new LoginFailure("state_expired", EXPIRED);
       remember(state);
-      const others = pending.filter((other) => other !== login);
-      put(session, key, others);
-      carryAcrossRegenerate(req, session, key, others);
+      put(
+        session,
+        key,
+        pending.filter((other) => other !== login),
+      );
+      // At once: another tab may start its login while this one waits for its tokens, and what is written
+      // at the end of this request must not undo that.
+      await save(session);
+      carryAcrossRegenerate(req, session);
       return login.state;
     },
   };
+
+  /**
+   * Passport's `req.logIn` gives the session a new id and empties it, against session fixation. The logins
+   * of the other tabs move along, also those started since this request read its session.
+   */
+  function carryAcrossRegenerate(req: Request, session: Session): void {
+    const { regenerate } = session;
+    if (typeof regenerate !== "function") return;
+    const value = async (done?: (error?: unknown) => void): Promise<void> => {
+      try {
+        const pending = (await stillPending(req, session, key)).filter(({ handle }) => !spent.has(handle));
+        await new Promise<void>((resolve, reject) => {
+          regenerate.call(session, (error) => (error ? reject(error) : resolve()));
+        });
+        put(sessionOf(req), key, pending);
+      } catch (error) {
+        if (!done) throw error;
+        return done(error);
+      }
+      done?.();
+    };
+    // Not enumerable: it is no data, and session stores write what is enumerable.
+    Object.defineProperty(session, "regenerate", { value, configurable: true, writable: true });
+  }
 
   function remember(state: string): void {
     const now = clock();
@@ -124,26 +160,22 @@ function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/**
- * Passport's `req.logIn` gives the session a new id and empties it, against session fixation. The other
- * tabs' logins move along.
- */
-function carryAcrossRegenerate(
-  req: Request,
-  session: Session,
-  key: string,
-  pending: readonly PendingLogin[],
-): void {
-  const { regenerate } = session;
-  if (typeof regenerate !== "function" || pending.length === 0) return;
-  const carry = () => put(sessionOf(req), key, pending);
-  const value = (done?: (error?: unknown) => void): unknown => {
-    if (!done) return Promise.resolve(regenerate.call(session)).then(carry);
-    return regenerate.call(session, (error) => {
-      if (!error) carry();
-      done(error);
-    });
-  };
-  // Not enumerable: it is no data, and session stores write what is enumerable.
-  Object.defineProperty(session, "regenerate", { value, configurable: true, writable: true });
+/** Writes the session now, where it can be written. */
+function save(session: Session): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (typeof session.save !== "function") resolve();
+    else session.save((error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** The logins under way as the session store has them now; as this request knows them, where it cannot be asked. */
+function stillPending(req: Request, session: Session, key: string): Promise<PendingLogin[]> {
+  const { sessionStore, sessionID } = req as { sessionStore?: SessionStore; sessionID?: string };
+  const known = pendingIn(session, key);
+  return new Promise((resolve) => {
+    if (typeof sessionStore?.get !== "function" || sessionID === undefined) return resolve(known);
+    sessionStore.get(sessionID, (error, stored) =>
+      resolve(error || !stored ? known : pendingIn(stored, key)),
+    );
+  });
 }

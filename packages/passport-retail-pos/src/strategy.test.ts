@@ -5,6 +5,7 @@ import OAuth2Strategy from "passport-oauth2";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
 import { fakeService, later } from "../../../test/support/fake-service.js";
+import { listen } from "../../../test/support/listen.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
 import Default, * as names from "./index.js";
 import { RetailPosStrategy } from "./index.js";
@@ -84,6 +85,30 @@ describe("the strategy", () => {
     const stored = await store.load("shop" as Parameters<typeof store.load>[0]);
     expect(stored).toMatchObject({ access: { value: "access-shop-1" }, refreshToken: "refresh-shop-1" });
   });
+});
+
+test("plain node:http will do: nothing of Express is needed", async () => {
+  const service = fakeService();
+  const callbackURL = "http://localhost/callback";
+  type Done = (error: null, answer: unknown) => void;
+  const store = {
+    store: (_req: unknown, done: Done) => done(null, "a-state-of-the-store"),
+    verify: (_req: unknown, state: string, done: Done) => done(null, state === "a-state-of-the-store"),
+  };
+  const passport = new Passport();
+  passport.use(new RetailPosStrategy({ ...APPLICATION, fetch: service.fetch, callbackURL, store }, verify));
+  const authenticate = passport.authenticate("retail-pos", { session: false });
+  const { port, close } = await listen((req, res) =>
+    authenticate(req, res, (error: unknown) => res.end(JSON.stringify({ error, user: Object(req).user }))),
+  );
+  onTestFinished(close);
+  const person = browser();
+  const { location } = await person.open(`http://127.0.0.1:${port}/login?next=/cart`);
+  const { search } = approval(location, "shop");
+  const repeated = `http://127.0.0.1:${port}/callback${search}&code=other`;
+  expect((await person.open(repeated)).status).toBe(400);
+  const answer = await person.open(`http://127.0.0.1:${port}/callback${search}`);
+  expect(JSON.parse(answer.body)).toEqual({ user: { domainPrefix: "shop" } });
 });
 
 describe("two logins at once never meet", () => {

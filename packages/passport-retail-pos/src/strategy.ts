@@ -35,7 +35,7 @@ interface BaseFields {
   _verify: AnyVerify;
   _passReqToCallback: boolean | undefined;
   _stateStore: StateKeeper;
-  _loadUserProfile(accessToken: string, done: (error?: unknown, profile?: unknown) => void): void;
+  _loadUserProfile(accessToken: string, done: (error?: unknown, profile?: unknown) => void): unknown;
 }
 
 /** Passport's actions on one request. */
@@ -159,7 +159,6 @@ export class RetailPosStrategy extends OAuth2Strategy {
 
   private viewOf({ success, fail, redirect, error }: Actions): LoginView {
     const { base } = this;
-    const hasOwnParser = this.parseErrorResponse !== OAuth2Strategy.prototype.parseErrorResponse;
     return {
       client: this.client,
       states: base._stateStore,
@@ -172,7 +171,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
       passReqToCallback: base._passReqToCallback === true,
       authorizationParams: (options) => this.authorizationParams(options),
       tokenParams: (options) => this.tokenParams(options),
-      parseErrorResponse: hasOwnParser ? (body, status) => this.parseErrorResponse(body, status) : undefined,
+      parseErrorResponse: this.ownErrorParser(),
       profileOf: (accessToken, byDefault) => this.loadProfile(accessToken, byDefault),
       success: (user, info) => success.call(this, user, info),
       fail: (info, status) => fail.call(this, info, status),
@@ -181,13 +180,26 @@ export class RetailPosStrategy extends OAuth2Strategy {
     };
   }
 
+  /** A subclass's parser. The base class's is not asked: core's errors say more. What it throws is ignored, as there. */
+  private ownErrorParser(): LoginView["parseErrorResponse"] {
+    if (this.parseErrorResponse === OAuth2Strategy.prototype.parseErrorResponse) return undefined;
+    return (body, status) => {
+      try {
+        return this.parseErrorResponse(body, status);
+      } catch {
+        return null;
+      }
+    };
+  }
+
   /** Runs the hook on an object of this login's own, from which `super.userProfile` takes the default. */
   private loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
     const own: { base: BaseFields } = Object.create(this, { profile: { value: byDefault } });
     return new Promise((resolve, reject) => {
-      own.base._loadUserProfile(accessToken, (error, profile) =>
+      const loading: unknown = own.base._loadUserProfile(accessToken, (error, profile) =>
         error ? reject(error) : resolve((profile ?? byDefault) as RetailPosProfile),
       );
+      Promise.resolve(loading).catch(reject); // a hook may be async
     });
   }
 }

@@ -50,11 +50,12 @@ export function styleOf(verify: unknown, passReqToCallback: boolean): VerifyStyl
 }
 
 /** How long a verify that declares `done` may leave a login without an answer. */
-const LONGEST_VERIFY_MS = 60_000;
+const LONGEST_VERIFY_MS = 30_000;
 
 /**
- * Calls verify and waits for its answer, whichever way it comes first: through `done`, as the returned
- * user, as a promise of it, as a throw. Nobody's login hangs.
+ * Calls verify and waits for its answer, whichever way it comes first: through `done`, as a promise of the
+ * user, as a throw, or as the returned user. Where `done` is declared, what is returned at once is no
+ * answer: an arrow function may return a timer or a query. Nobody's login hangs.
  */
 export function askVerify(
   verify: AnyVerify,
@@ -62,34 +63,30 @@ export function askVerify(
   req: Request,
   login: RetailPosLogin,
 ): Promise<Verdict> {
-  const style = styleOf(verify, passReqToCallback);
-  const args = argumentsFor(style, login);
+  const args = argumentsFor(styleOf(verify, passReqToCallback), login);
   if (passReqToCallback) args.unshift(req);
   const declaresDone = verify.length > args.length;
 
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`verify did not answer within ${LONGEST_VERIFY_MS} ms`)),
-      LONGEST_VERIFY_MS,
-    );
-    const settle =
-      <T>(end: (value: T) => void) =>
-      (value: T) => {
-        clearTimeout(timer);
-        end(value);
-      };
-    const accept = settle(resolve);
-    const refuse = settle(reject);
-
-    const done: VerifyDone = (error, user, info) => (error ? refuse(error) : accept({ user, info }));
-    const returned = (user: unknown, isFinal: boolean) => {
-      if (user !== undefined || !declaresDone) accept({ user, info: undefined });
-      else if (isFinal) refuse(new Error("verify resolved without a user and without having called done"));
+    const late = () =>
+      reject(new Error(`verify did not call done within ${LONGEST_VERIFY_MS / 1000} seconds`));
+    const deadline = setTimeout(late, LONGEST_VERIFY_MS).unref();
+    const accept = (user: unknown, info?: object) => {
+      clearTimeout(deadline);
+      resolve({ user, info });
     };
+    const refuse = (error: unknown) => {
+      clearTimeout(deadline);
+      reject(error);
+    };
+    const done: VerifyDone = (error, user, info) => (error ? refuse(error) : accept(user, info));
     try {
       const result = verify(...args, done);
-      if (isThenable(result)) Promise.resolve(result).then((user) => returned(user, true), refuse);
-      else returned(result, false);
+      if (isThenable(result)) {
+        Promise.resolve(result).then((user) => {
+          if (user !== undefined || !declaresDone) accept(user);
+        }, refuse);
+      } else if (!declaresDone) accept(result);
     } catch (error) {
       refuse(error);
     }
