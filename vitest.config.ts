@@ -8,7 +8,10 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export default defineConfig({
   resolve: {
     alias: [
-      { find: "@retail-pos/sandbox/contracts", replacement: source("packages/sandbox/src/contracts/index.ts") },
+      {
+        find: "@retail-pos/sandbox/contracts",
+        replacement: source("packages/sandbox/src/contracts/index.ts"),
+      },
       { find: "@retail-pos/sandbox", replacement: source("packages/sandbox/src/index.ts") },
       { find: "@retail-pos/core", replacement: source("packages/core/src/index.ts") },
       { find: "@retail-pos/express-bearer", replacement: source("packages/express-bearer/src/index.ts") },

@@ -64,7 +64,16 @@ describe("after a 429", () => {
     expect(held.exchange(shop)).toBeInstanceOf(RateLimitedError);
   });
 
-  test("a 429 that comes later and names an earlier reset is what counts", () => {
+  test("neither does a success, of a request that was already under way", () => {
+    const { held, limited, time } = start();
+    held.failed(shop, limited(T0 + 600_000));
+    held.succeeded(shop, { remaining: 3, resetAt: T0 + 600_000 });
+    time.now = T0 + 599_999;
+    expect(held.renewal(shop)).toBeInstanceOf(RateLimitedError);
+    expect(held.exchange(shop)).toBeInstanceOf(RateLimitedError);
+  });
+
+  test("a second one, once the first has run out, counts like the first", () => {
     const { held, limited, time } = start();
     held.failed(shop, limited(T0 + 600_000));
     time.now = T0 + 600_000;

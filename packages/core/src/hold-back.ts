@@ -47,14 +47,14 @@ export function holdBack(clock: () => number): HoldBack {
       return active(domainPrefix) !== undefined;
     },
     failed(domainPrefix, error) {
-      const isLimited = active(domainPrefix)?.error instanceof RateLimitedError;
-      if (isLimited && !(error instanceof RateLimitedError)) return; // of a request that was already under way
+      if (isLimited(domainPrefix) && !(error instanceof RateLimitedError)) return;
       const failures = (holds.get(domainPrefix)?.failures ?? 0) + 1;
       const at = clock();
       const until = error instanceof RateLimitedError ? error.retryAt : at + pauseAfter(failures);
       keep(domainPrefix, { at, until, error, failures });
     },
     succeeded(domainPrefix, rateLimit) {
+      if (isLimited(domainPrefix)) return;
       holds.delete(domainPrefix);
       const at = clock();
       if (rateLimit?.remaining === 0)
@@ -70,6 +70,11 @@ export function holdBack(clock: () => number): HoldBack {
       });
     },
   };
+
+  /** Until the reset nothing else counts: it can only come from a request that was already under way. */
+  function isLimited(domainPrefix: DomainPrefix): boolean {
+    return active(domainPrefix)?.error instanceof RateLimitedError;
+  }
 
   /** Not active outside its own span: a clock that jumps back must not hold a retailer for a day. */
   function active(domainPrefix: DomainPrefix): Hold | undefined {

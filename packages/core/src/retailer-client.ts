@@ -48,15 +48,13 @@ export function retailerClient(options: RetailerClientOptions): RetailerClient {
       renews && isResendable && request?.body && init.body === undefined ? request.clone() : undefined;
     const response = await send(request ?? url, token);
     if (!renews || response.status !== 401 || !isFrom(baseUrl, response)) {
-      await spare?.body?.cancel();
+      discard(spare?.body);
       return response;
     }
     const renewal = source.token({ ...ask, rejected: token.value });
-    if (!isResendable) {
-      renewal.catch(() => {}); // this call is over; the next one finds a good token
-      return response;
-    }
-    await response.body?.cancel();
+    renewal.catch(() => {}); // where the call cannot be sent again, the next one finds a good token
+    if (!isResendable) return response;
+    discard(response.body);
     return send(spare ?? request ?? url, await renewal);
 
     function send(target: string | Request, { value }: AccessToken): Promise<Response> {
@@ -65,6 +63,11 @@ export function retailerClient(options: RetailerClientOptions): RetailerClient {
       return options.fetch(target, { ...init, headers });
     }
   }
+}
+
+/** Frees what nobody will read, and does not wait for it. */
+function discard(body: ReadableStream | null | undefined): void {
+  body?.cancel().catch(() => {});
 }
 
 /** A stream is gone once it was sent; every other kind of body is a value. */

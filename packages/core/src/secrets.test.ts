@@ -26,6 +26,11 @@ describe("redact", () => {
     });
   }
 
+  test("leaves nothing of a secret that begins like another one", () => {
+    expect(redact("for refresh-canary", ["refresh", "refresh-canary"])).not.toContain("canary");
+    expect(redact("for refresh-canary", ["refresh-canary", "refresh"])).not.toContain("canary");
+  });
+
   test("leaves other texts alone", () => {
     expect(redact("nothing here", [SECRET])).toBe("nothing here");
     expect(redact("nothing here", [])).toBe("nothing here");

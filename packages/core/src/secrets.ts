@@ -4,7 +4,8 @@ const HIDDEN = "[hidden]";
 
 /** Replaces every secret in a text, in each of the forms that a text may hold it in. */
 export function redact(text: string, secrets: readonly string[]): string {
-  return secrets.flatMap(formsOf).reduce((result, form) => result.replaceAll(form, HIDDEN), text);
+  const longestFirst = secrets.flatMap(formsOf).sort((one, other) => other.length - one.length);
+  return longestFirst.reduce((result, form) => result.replaceAll(form, HIDDEN), text);
 }
 
 /**

@@ -158,8 +158,8 @@ describe("a redirect is not followed", () => {
         request.resume();
         response.writeHead(status, { location: `${target.url}/shop/api/1.0/token` }).end();
       });
-      for (const work of [endpoint.exchange(shop, CODE), endpoint.refresh(shop, REFRESH)]) {
-        expect(await failureOf(work)).toMatchObject({
+      for (const work of [() => endpoint.exchange(shop, CODE), () => endpoint.refresh(shop, REFRESH)]) {
+        expect(await failureOf(work())).toMatchObject({
           code: "token_endpoint_failed",
           endpointStatus: status,
         });
@@ -258,7 +258,6 @@ describe("a silent or broken wire is a TokenEndpointError:", () => {
       () => Promise.reject("a text"),
       () => new Promise(() => {}),
       async () => undefined,
-      async () => ({}),
     ];
     for (const fetch of fetches) {
       const own = { fetch: fetch as typeof globalThis.fetch, timeoutMs: 30 };
@@ -452,11 +451,11 @@ describe("a 2xx that is no usable token response is a TokenResponseError, for a 
       const { endpoint, url, seen } = await served(answer(status, body));
       const pos = retailPos(options(url));
       for (const work of [
-        endpoint.refresh(shop, REFRESH),
-        endpoint.exchange(shop, CODE),
-        pos.exchange("shop", CODE),
+        () => endpoint.refresh(shop, REFRESH),
+        () => endpoint.exchange(shop, CODE),
+        () => pos.exchange("shop", CODE),
       ]) {
-        const error = await failureOf(work);
+        const error = await failureOf(work());
         expect(error).toBeInstanceOf(TokenResponseError);
         expect(error).toMatchObject({ domainPrefix: "shop", status: 502 });
         expect(shown(error)).not.toContain("canary");
@@ -611,13 +610,14 @@ describe("no error shows a secret, wherever the service or the wire repeats it:"
   for (const { name, listener } of echoes) {
     test(name, async () => {
       const { endpoint, url } = await served(listener);
-      const pos = retailPos(options(url));
+      const events: unknown[] = [];
+      const pos = retailPos({ ...options(url), observe: (event) => events.push(event) });
       const errors = [
         await failureOf(pos.exchange("shop", CODE)),
         await failureOf(endpoint.exchange(shop, CODE).then(fail)),
+        await failureOf(endpoint.refresh(shop, REFRESH).then(fail)),
       ];
-      errors.push(await failureOf(endpoint.refresh(shop, REFRESH).then(fail)));
-      for (const error of errors) expect(shown(error)).not.toContain("canary");
+      for (const value of [...errors, events]) expect(shown(value)).not.toContain("canary");
     });
   }
 
@@ -631,8 +631,8 @@ describe("no error shows a secret, wherever the service or the wire repeats it:"
     };
     const own = fetch as typeof globalThis.fetch;
     const endpoint = endpointAt("https://{domain_prefix}.retail.example", { fetch: own });
-    for (const work of [endpoint.exchange(shop, CODE), endpoint.refresh(shop, REFRESH)]) {
-      const error = await failureOf(work);
+    for (const work of [() => endpoint.exchange(shop, CODE), () => endpoint.refresh(shop, REFRESH)]) {
+      const error = await failureOf(work());
       expect(error).toBeInstanceOf(TokenEndpointError);
       expect(error.cause).toMatchObject({ code: "EX", message: expect.stringContaining("failed") });
       expect(shown(error)).not.toContain("canary");
@@ -748,7 +748,7 @@ function fail(): never {
   throw new TokenResponseError("salvaged");
 }
 
-/** Everything somebody might print of an error. */
+/** Everything somebody might print of an error or an event. */
 function shown(error: unknown): string {
   const parts = [
     inspect(error, { depth: 10, showHidden: true }),

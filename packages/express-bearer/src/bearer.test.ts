@@ -10,7 +10,7 @@ import { bearer } from "./index.js";
 const store = "harbour-coffee";
 const versions = [
   ["Express 5", express5],
-  ["Express 4", express4 as unknown as typeof express5],
+  ["Express 4", express4],
 ] as const;
 
 describe.each(versions)("%s", (_name, express) => {
@@ -225,7 +225,7 @@ describe.each(versions)("%s", (_name, express) => {
   }
 });
 
-test.each([
+test.each<[string, object]>([
   ["client", {}],
   ["client", { client: {}, retailer: () => "shop" }],
   ["retailer", { client: { retailer() {} } }],

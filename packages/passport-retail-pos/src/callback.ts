@@ -14,9 +14,9 @@ const PARAMETERS = ["code", "domain_prefix", "state", "scope", "error", "error_d
 /** A code longer than this is no code of any service we know; the spec names no length. */
 const LONGEST_CODE = 4096;
 
-/** The query as the framework parsed it, or parsed here where none did. */
+/** The query as the framework parsed it, or parsed here where none did (or `query parser` is off). */
 export function queryOf(req: Request): Record<string, unknown> {
-  if (req.query) return req.query as Record<string, unknown>;
+  if (req.query && Object.keys(req.query).length > 0) return req.query;
   const query: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of new URL(req.url, "http://localhost").searchParams) {
     query[name] = query[name] === undefined ? value : [query[name], value].flat();

@@ -206,6 +206,15 @@ describe("the session", () => {
     expect((await person.open(back)).status).toBe(403);
   });
 
+  test("has a save() that takes no callback, as older koa-session's: it is not waited for", async () => {
+    const oldKoa = { save() {} };
+    const session: RequestHandler = (req, _res, next) => next(void Object.assign(req, { session: oldKoa }));
+    const { site } = await open({}, { session, options: { session: false } });
+    const person = browser();
+    const back = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(back)).status).toBe(200);
+  });
+
   test("holds nobody after a login with `session: false`", async () => {
     const { site } = await open({}, { options: { session: false, state: "own" } });
     const person = browser();

@@ -103,7 +103,12 @@ async function finish(
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
   if (!user) return view.fail(info);
   await view.client.connect(tokens);
-  view.success(user, { ...info, ...(state !== undefined && { state }) });
+  view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
+}
+
+/** What `done` said besides the user; a text is a message. */
+function asInfo(info: unknown): object {
+  return typeof info === "object" || info === undefined ? { ...info } : { message: info };
 }
 
 /** 4.2, through the client: rate limit, timeout and errors are handled in one place. */

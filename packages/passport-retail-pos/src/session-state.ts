@@ -64,7 +64,7 @@ export function sessionState(key: string, clock: () => number): StateKeeper {
       );
       // At once: another tab may start its login while this one waits for its tokens, and what is written
       // at the end of this request must not undo that.
-      await save(session);
+      await save(req, session);
       carryAcrossRegenerate(req, session);
       return login.state;
     },
@@ -128,7 +128,7 @@ function whyUnknown(req: Request, pending: readonly PendingLogin[]): string {
 
 /** @throws {Error} without session middleware: the application has to be mended, nobody can log in. */
 function sessionOf(req: Request): Session {
-  const session = (req as { session?: Session | null }).session;
+  const session = (req as unknown as { session?: Session | null }).session;
   if (typeof session !== "object" || session === null) {
     throw new Error(
       "Login with store needs a session to keep its state in: put session middleware (express-session, " +
@@ -160,10 +160,17 @@ function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }
 
+function isExpressSession(req: Request): boolean {
+  return typeof (req as { sessionStore?: SessionStore }).sessionStore?.get === "function";
+}
+
 /** Writes the session now, where it can be written. */
-function save(session: Session): Promise<void> {
+function save(req: Request, session: Session): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (typeof session.save !== "function") resolve();
+    // An older koa-session's takes no callback: it only notes that the session is to be written in the end.
+    // express-session's takes one, though its wrapper does not declare it.
+    const takesCallback = isExpressSession(req) || (session.save?.length ?? 0) > 0;
+    if (typeof session.save !== "function" || !takesCallback) resolve();
     else session.save((error) => (error ? reject(error) : resolve()));
   });
 }

@@ -1,5 +1,6 @@
 import type { RetailPos } from "@retail-pos/core";
 import type { Request } from "express";
+import type { AuthenticateCallback, AuthenticateOptions } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { customState } from "./custom-state.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./login.js";
@@ -24,6 +25,17 @@ declare global {
       /** What `authenticate("retail-pos", { state })` was given when the login started. */
       state?: unknown;
     }
+  }
+}
+
+declare module "passport" {
+  interface Authenticator<InitializeRet, AuthenticateRet, AuthorizeRet, AuthorizeOptions> {
+    /** {@link LoginOptions}: `state` of any shape, and the callback URL of this login. */
+    authenticate(
+      strategy: "retail-pos" | RetailPosStrategy,
+      options: Omit<AuthenticateOptions, "state"> & LoginOptions,
+      callback?: AuthenticateCallback,
+    ): AuthenticateRet;
   }
 }
 

@@ -2,7 +2,7 @@ import { memoryStore } from "@retail-pos/core";
 import { Passport } from "passport";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService } from "../../../test/support/fake-service.js";
+import { fakeService, T0 } from "../../../test/support/fake-service.js";
 import { APPLICATION, approval, loginSite } from "../../../test/support/login-site.js";
 import { type RetailPosLogin, RetailPosStrategy } from "./index.js";
 import { type AnyVerify, askVerify } from "./verify.js";
@@ -14,7 +14,7 @@ const profile = { provider: "retail-pos", id: "shop", domainPrefix: "shop", disp
 const params = {
   access_token: "access-shop-1",
   token_type: "Bearer",
-  expires: expect.any(Number),
+  expires: T0 / 1000 + 86_400,
   expires_in: 86_400,
   domain_prefix: "shop",
 };
@@ -298,7 +298,7 @@ async function attempt(verify: AnyVerify, passReqToCallback: boolean): Promise<A
   const { fetch } = fakeService();
   const make = (callbackURL: string) =>
     new RetailPosStrategy(
-      { ...APPLICATION, fetch, callbackURL, tokenStore, passReqToCallback } as never,
+      { ...APPLICATION, fetch, callbackURL, tokenStore, passReqToCallback, clock: () => T0 } as never,
       verify as never,
     );
   const site = await loginSite(new Passport(), make, {

@@ -1,0 +1,261 @@
+import { describe, expect, test } from "vitest";
+import { parseDomainPrefix } from "./domain-prefix.js";
+import {
+  NotConnectedError,
+  RateLimitedError,
+  ReconnectRequiredError,
+  type RetailPosError,
+} from "./errors.js";
+import { type BearerOptions, type RequestHeaders, requestBearer } from "./request-bearer.js";
+import { type RetailPos, retailPos } from "./retail-pos.js";
+
+const T0 = Date.UTC(2030, 0, 1);
+const personalToken = {
+  baseUrl: "https://{domain_prefix}.retail.example",
+  domainPrefix: "shop",
+  token: "personal",
+  fetch: async () => new Response("ok"),
+};
+
+describe("a request's bearer", () => {
+  test("is its retailer's client with the token of the moment", async () => {
+    const { calls, pos } = await connected();
+    const bearer = await requestBearer({ client: pos, retailer: () => "Shop" })({}, {});
+    expect(bearer).toMatchObject({
+      domainPrefix: "shop",
+      baseUrl: "https://shop.retail.example",
+      accessToken: "access-1",
+      authorization: "Bearer access-1",
+    });
+    expect((await bearer?.token())?.value).toBe("access-1");
+    await bearer?.fetch("/api/products");
+    expect(calls).toEqual(["https://shop.retail.example/api/products Bearer access-1"]);
+  });
+
+  test("is there in the same tick where a live token is held", async () => {
+    const { pos } = await connected();
+    expect(requestBearer({ client: pos, retailer: () => "shop" })({}, {})).toMatchObject({
+      accessToken: "access-1",
+    });
+    expect(requestBearer({ personalToken })({}, {})).toMatchObject({ accessToken: "personal" });
+  });
+
+  test("comes later where the retailer comes later", async () => {
+    const { pos } = await connected();
+    // biome-ignore lint/suspicious/noThenProperty: a query builder's query is such an object
+    const query = { then: Promise.prototype.then.bind(Promise.resolve("shop")) } as PromiseLike<string>;
+    for (const retailer of [async () => "shop", () => query]) {
+      expect(await requestBearer({ client: pos, retailer })({}, {})).toMatchObject({
+        accessToken: "access-1",
+      });
+    }
+  });
+
+  test("is renewed first where it has run out", async () => {
+    const { calls, pos, time } = await connected();
+    time.now = T0 + 86_400_000;
+    const bearer = await requestBearer({ client: pos, retailer: () => "shop" })({}, {});
+    expect(bearer).toMatchObject({ accessToken: "access-2", authorization: "Bearer access-2" });
+    expect(calls).toEqual(["https://shop.retail.example/api/1.0/token null"]);
+  });
+
+  test("is asked for with the context, and each request gets its own", async () => {
+    const { pos } = await connected("shop", "other");
+    const bearerOf = requestBearer<{ user: string }>({ client: pos, retailer: ({ user }) => user });
+    const names = ["shop", "other", "shop", "other"];
+    const bearers = await Promise.all(names.map((user) => bearerOf({ user }, {})));
+    expect(bearers.map((bearer) => bearer?.domainPrefix)).toEqual(names);
+    expect(bearers[0]).not.toBe(bearers[2]);
+  });
+
+  test("keeps the token of its request, while its client goes on with the newest", async () => {
+    const { pos, time } = await connected();
+    const bearer = await requestBearer({ client: pos, retailer: () => "shop" })({}, {});
+    time.now = T0 + 86_400_000;
+    expect((await bearer?.token())?.value).toBe("access-2");
+    expect(bearer?.accessToken).toBe("access-1");
+  });
+
+  test("cannot be given another token by mistake, and does not show its own when the request is logged", async () => {
+    const bearer = await requestBearer({ personalToken })({}, {});
+    expect(() => Object.assign(bearer ?? {}, { accessToken: "changed" })).toThrow(TypeError);
+    expect(Object.keys(bearer ?? {})).not.toContain("accessToken");
+    expect(JSON.stringify({ bearer })).not.toContain("personal");
+  });
+});
+
+describe("without a retailer", () => {
+  for (const name of [undefined, null, ""]) {
+    test(`a request is a NotConnectedError: ${JSON.stringify(name)}`, async () => {
+      const { calls, pos } = await connected();
+      for (const retailer of [() => name, async () => name]) {
+        const error = await failureOf(() => requestBearer({ client: pos, retailer })({}, {}));
+        expect(error).toBeInstanceOf(NotConnectedError);
+        expect(error).toMatchObject({ status: 401 });
+      }
+      expect(calls).toEqual([]);
+    });
+
+    test(`a request goes on with optional: ${JSON.stringify(name)}`, async () => {
+      const { pos } = await connected();
+      for (const retailer of [() => name, async () => name]) {
+        expect(await requestBearer({ client: pos, retailer, optional: true })({}, {})).toBeUndefined();
+      }
+    });
+  }
+
+  test("that is connected it is the same: an error, or with optional going on", async () => {
+    const { calls, pos } = await connected();
+    for (const retailer of [() => "other", async () => "other"]) {
+      const error = await failureOf(() => requestBearer({ client: pos, retailer })({}, {}));
+      expect(error).toBeInstanceOf(NotConnectedError);
+      expect(error).toMatchObject({ domainPrefix: "other" });
+      expect(await requestBearer({ client: pos, retailer, optional: true })({}, {})).toBeUndefined();
+    }
+    expect(calls).toEqual([]);
+  });
+});
+
+describe("optional does not cover what is wrong:", () => {
+  test("a refused refresh token and a rate limit are errors", async () => {
+    const rows: Array<{ answer: () => Response; error: typeof RetailPosError }> = [
+      {
+        answer: () => Response.json({ error: "invalid_grant" }, { status: 400 }),
+        error: ReconnectRequiredError as never,
+      },
+      { answer: () => new Response("", { status: 429 }), error: RateLimitedError as never },
+    ];
+    for (const { answer, error } of rows) {
+      const { pos, script, time } = await connected();
+      time.now = T0 + 86_400_000;
+      script.answer = answer;
+      const bearerOf = requestBearer({ client: pos, retailer: () => "shop", optional: true });
+      expect(await failureOf(() => bearerOf({}, {}))).toBeInstanceOf(error);
+    }
+  });
+
+  test("what retailer throws or rejects with reaches the caller", async () => {
+    const { pos } = await connected();
+    const reason = new Error("the session store is down");
+    for (const optional of [false, true]) {
+      const thrown = () => {
+        throw reason;
+      };
+      for (const retailer of [thrown, () => Promise.reject(reason)]) {
+        expect(await failureOf(() => requestBearer({ client: pos, retailer, optional })({}, {}))).toBe(
+          reason,
+        );
+      }
+    }
+  });
+
+  test("one request that failed does not poison the next", async () => {
+    const { pos } = await connected();
+    const bearerOf = requestBearer<string>({ client: pos, retailer: (name) => name });
+    await failureOf(() => bearerOf("evil.example/", {}));
+    await failureOf(() => bearerOf("other", {}));
+    expect(await bearerOf("shop", {})).toMatchObject({ accessToken: "access-1" });
+  });
+});
+
+describe("the request's own authorization header", () => {
+  const theirs = "Bearer what-the-visitor-sent";
+
+  test("is left alone without the header option", async () => {
+    const { pos } = await connected();
+    for (const name of ["shop", undefined]) {
+      const headers: RequestHeaders = { authorization: theirs, accept: "*/*" };
+      await requestBearer({ client: pos, retailer: () => name, optional: true })({}, headers);
+      expect(headers).toEqual({ authorization: theirs, accept: "*/*" });
+    }
+  });
+
+  test("is replaced with the header option, whether the bearer comes at once or later", async () => {
+    const { pos } = await connected();
+    const ways: Array<BearerOptions<unknown>> = [
+      { client: pos, retailer: () => "shop" },
+      { client: pos, retailer: async () => "shop" },
+      { personalToken },
+    ];
+    for (const way of ways) {
+      for (const headers of [{ authorization: theirs }, {}] as RequestHeaders[]) {
+        const bearer = await requestBearer({ ...way, header: true })({}, headers);
+        expect(headers).toEqual({ authorization: bearer?.authorization });
+      }
+    }
+  });
+
+  test("is removed with header and optional where there is no token, so that nobody else's goes on", async () => {
+    const { pos } = await connected();
+    for (const retailer of [() => undefined, async () => undefined, () => "other", async () => "other"]) {
+      const headers: RequestHeaders = { authorization: theirs, accept: "*/*" };
+      await requestBearer({ client: pos, retailer, optional: true, header: true })({}, headers);
+      expect(headers).toEqual({ accept: "*/*" });
+    }
+  });
+});
+
+describe("an option that is wrong is a TypeError naming it, before any request:", () => {
+  const retailer = () => "shop";
+  const client = { retailer: () => {} };
+  const rows: Array<{ name: string; options: unknown; named: RegExp }> = [
+    { name: "nothing", options: {}, named: /client/ },
+    { name: "no client", options: { retailer }, named: /client/ },
+    { name: "a client that is none", options: { client: {}, retailer }, named: /client/ },
+    { name: "a client of null", options: { client: null, retailer }, named: /client/ },
+    { name: "no retailer", options: { client }, named: /retailer/ },
+    { name: "a retailer that is a text", options: { client, retailer: "shop" }, named: /retailer/ },
+    { name: "both ways at once", options: { client, retailer, personalToken }, named: /personalToken/ },
+    { name: "a personal token and a client", options: { client, personalToken }, named: /personalToken/ },
+    { name: "a personal token and a retailer", options: { retailer, personalToken }, named: /personalToken/ },
+    { name: "no token", options: { personalToken: { ...personalToken, token: "" } }, named: /token/ },
+    {
+      name: "http",
+      options: { personalToken: { ...personalToken, baseUrl: "http://retail.example" } },
+      named: /baseUrl/,
+    },
+  ];
+  for (const { name, options, named } of rows) {
+    test(name, () => {
+      expect(() => requestBearer(options as BearerOptions<unknown>)).toThrow(TypeError);
+      expect(() => requestBearer(options as BearerOptions<unknown>)).toThrow(named);
+    });
+  }
+});
+
+async function connected(...retailers: string[]) {
+  const time = { now: T0 };
+  const calls: string[] = [];
+  const script = { answer: () => Response.json({ access_token: "access-2", expires_in: 86_400 }) };
+  const pos: RetailPos = retailPos({
+    authUrl: "https://auth.example",
+    baseUrl: "https://{domain_prefix}.retail.example",
+    clientId: "client",
+    clientSecret: "secret",
+    redirectUri: "https://app.example/callback",
+    clock: () => time.now,
+    fetch: async (input, init) => {
+      calls.push(`${input} ${new Headers(init?.headers).get("authorization")}`);
+      return script.answer();
+    },
+  });
+  for (const name of retailers.length > 0 ? retailers : ["shop"]) {
+    await pos.connect({
+      domainPrefix: parseDomainPrefix(name),
+      access: { value: "access-1", expiresAt: T0 + 86_400_000 },
+      refreshToken: "refresh-1",
+      issuedAt: T0,
+      version: "1",
+    });
+  }
+  return { calls, pos, script, time };
+}
+
+async function failureOf(work: () => unknown): Promise<unknown> {
+  try {
+    await work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it did not fail");
+}
