@@ -1,6 +1,9 @@
 import type { RetailPos } from "@retail-pos/core";
 import type { Request } from "express";
-import type { AuthenticateCallback, AuthenticateOptions } from "passport";
+import type {
+  AuthenticateCallback as PassportCallback,
+  AuthenticateOptions as PassportOptions,
+} from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { customState } from "./custom-state.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./login.js";
@@ -33,8 +36,8 @@ declare module "passport" {
     /** {@link LoginOptions}: `state` of any shape, and the callback URL of this login. */
     authenticate(
       strategy: "retail-pos" | RetailPosStrategy,
-      options: Omit<AuthenticateOptions, "state"> & LoginOptions,
-      callback?: AuthenticateCallback,
+      options: Omit<PassportOptions, "state"> & LoginOptions,
+      callback?: PassportCallback,
     ): AuthenticateRet;
   }
 }
