@@ -15,11 +15,17 @@ export default defineConfig({
       { find: "@retail-pos/sandbox", replacement: source("packages/sandbox/src/index.ts") },
       { find: "@retail-pos/core", replacement: source("packages/core/src/index.ts") },
       { find: "@retail-pos/express-bearer", replacement: source("packages/express-bearer/src/index.ts") },
+      { find: "@retail-pos/koa-bearer", replacement: source("packages/koa-bearer/src/index.ts") },
       { find: "passport-retail-pos", replacement: source("packages/passport-retail-pos/src/index.ts") },
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "examples/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "examples/*/*.test.js",
+      "examples/*/src/**/*.test.ts",
+      "test/**/*.test.ts",
+    ],
     globalSetup: ["test/support/machine.ts"],
     testTimeout: 20_000,
   },

@@ -51,6 +51,12 @@ test("the program of express-bearer shows products with a personal token", async
   expect(body).toContain("House espresso");
 });
 
+test("the program of koa-bearer shows products with a personal token", async () => {
+  await start(programIn("packages/koa-bearer/README.md"));
+  const { body } = await answerOf("/products");
+  expect(body).toContain("House espresso");
+});
+
 test("the program of core exchanges a code and reads products", async () => {
   const code = sandbox.approve(store).searchParams.get("code");
   const after = `

@@ -29,7 +29,10 @@ export interface RetailPosOptions {
   timeoutMs?: number;
   /** `User-Agent` of token requests; default `retail-pos-auth`. */
   userAgent?: string;
-  /** Sends token requests and API calls; default `globalThis.fetch`. */
+  /**
+   * Sends token requests and API calls; default `globalThis.fetch`. Like that, it has to drop `Authorization`
+   * where it follows a redirect to another origin.
+   */
   fetch?: typeof globalThis.fetch;
   /** Epoch milliseconds; default `Date.now`. */
   clock?: () => number;
@@ -70,7 +73,10 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
     renewEarlyMs: duration("renewEarlyMs", options.renewEarlyMs, 300_000, 0),
     cacheMs: duration("cacheMs", options.cacheMs, 10_000, 0),
     timeoutMs: duration("timeoutMs", options.timeoutMs, 10_000, 1, LONGEST_TIMEOUT_MS),
-    userAgent: headerText("userAgent", options.userAgent ?? "retail-pos-auth"),
+    userAgent: headerText(
+      "userAgent",
+      options.userAgent === undefined ? "retail-pos-auth" : options.userAgent,
+    ),
     // Looked up on every call, so that what instruments or intercepts fetch later is seen.
     fetch: fn("fetch", options.fetch) ?? ((...call) => globalThis.fetch(...call)),
     clock: fn("clock", options.clock) ?? Date.now,

@@ -1,246 +1,45 @@
-import { inspect } from "node:util";
-import { type RetailPos, retailPos } from "@retail-pos/core";
-import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
+import { memoryStore, retailPos } from "@retail-pos/core";
 import express5 from "express";
 import express4 from "express4";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Listening, listen } from "../../../test/support/listen.js";
+import { expect, test } from "vitest";
+import { answerTo, bearerStory } from "../../../test/support/bearer-story.js";
 import { bearer } from "./index.js";
 
-const store = "harbour-coffee";
-const versions = [
+for (const [name, express] of [
   ["Express 5", express5],
   ["Express 4", express4],
-] as const;
-
-describe.each(versions)("%s", (_name, express) => {
-  let clock: VirtualClock;
-  let sandbox: Sandbox;
-  let pos: RetailPos;
-  let server: Listening | undefined;
-
-  beforeEach(async () => {
-    clock = virtualClock();
-    sandbox = await startSandbox({ clock, rotation: "always", lifetimeMs: 600_000 });
-    pos = retailPos({
-      ...sandbox.application,
-      authUrl: sandbox.authUrl,
-      baseUrl: sandbox.baseUrl,
-      clock,
-    });
-  });
-  afterEach(async () => {
-    await server?.close();
-    await sandbox.close();
-  });
-
-  test("puts the retailer's bearer on the request before the next middleware runs", async () => {
-    await connect(store);
-    const { body } = await get(appWith(bearer({ client: pos, retailer: () => store })));
-    expect(body).toMatchObject({ domainPrefix: store, products: 8, matches: true });
-  });
-
-  test("1,000 concurrent requests at the instant of expiry make one token request, and all are served", async () => {
-    await connect(store);
-    const { origin } = await serve(appWith(bearer({ client: pos, retailer: () => store })));
-    clock.advance(600_000);
-    const before = sandbox.tokenRequests(store).length;
-    const answers = await Promise.all(
-      Array.from({ length: 1000 }, async () => {
-        const answer = await fetch(origin);
-        await answer.arrayBuffer();
-        return answer.status;
-      }),
-    );
-    expect(answers.filter((status) => status === 200)).toHaveLength(1000);
-    expect(sandbox.tokenRequests(store)).toHaveLength(before + 1);
-  });
-
-  test("a request with a live token goes on in the same tick", async () => {
-    await connect(store);
-    const middleware = bearer({ client: pos, retailer: () => store });
-    let isNext = false;
-    const [req, res] = [{ headers: {} }, {}] as unknown as Parameters<typeof middleware>;
-    middleware(req, res, () => {
-      isNext = true;
-    });
-    expect(isNext).toBe(true);
-  });
-
-  test.each([
-    ["undefined", () => undefined],
-    ["null", () => null],
-    ["an empty text", () => ""],
-    ["a promise of undefined", async () => undefined],
-    ["a retailer that never logged in", () => "second-chapter"],
-  ])("without a retailer (%s) answers 401, and the API sees no call", async (_case, retailer) => {
-    const { status } = await get(appWith(bearer({ client: pos, retailer })));
-    expect(status).toBe(401);
-    expect(sandbox.requests).toHaveLength(0);
-  });
-
-  test.each(["evil.example/", "a@evil", "../x", "shop\t", "a".repeat(64), ["shop"], { shop: 1 }, 7])(
-    "a hostile retailer (%j) answers 400, and nothing is sent",
-    async (hostile) => {
-      const retailer = () => hostile as string;
-      expect((await get(appWith(bearer({ client: pos, retailer })))).status).toBe(400);
-      expect(sandbox.requests).toHaveLength(0);
+] as const) {
+  bearerStory({
+    name,
+    bearer,
+    app(options) {
+      const app = express();
+      app.set("env", "test"); // Express's own error handler, without its log line
+      app.use(bearer(options), (req, res, next) => {
+        answerTo(req.retailPos, req.headers).then((answer) => res.json(answer), next);
+      });
+      return app;
     },
-  );
-
-  test.each([
-    [
-      "throws",
-      () => {
-        throw new Error("no directory");
-      },
-    ],
-    [
-      "rejects",
-      async () => {
-        throw new Error("no directory");
-      },
-    ],
-  ])("a retailer function that %s reaches next(err)", async (_case, retailer) => {
-    expect((await get(appWith(bearer({ client: pos, retailer })))).status).toBe(500);
   });
+}
 
-  test("a rate limited renewal answers 503 with Retry-After through the default error handler", async () => {
-    await connect(store);
-    clock.advance(600_000);
-    sandbox.limit(store, 30_000);
-    const { status, headers } = await get(appWith(bearer({ client: pos, retailer: () => store })));
-    expect(status).toBe(503);
-    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(Number(headers.get("retry-after"))).toBeLessThanOrEqual(31);
+test("a request with a live token goes on in the same tick", async () => {
+  const pos = retailPos({
+    authUrl: "https://login.example.com",
+    baseUrl: "https://{domain_prefix}.example.com",
+    clientId: "id",
+    clientSecret: "secret",
+    redirectUri: "https://app.example.net/callback",
+    store: memoryStore(),
+    fetch: async () =>
+      Response.json({ access_token: "access", refresh_token: "refresh", expires_in: 86_400 }),
   });
-
-  test("a refused refresh token answers 401, and no answer shows a token", async () => {
-    const tokens = await connect(store);
-    sandbox.refuse(store);
-    clock.advance(600_000);
-    const { status, text } = await get(appWith(bearer({ client: pos, retailer: () => store })));
-    expect(status).toBe(401);
-    expect(text).not.toContain(tokens.access.value);
-    expect(text).not.toContain(tokens.refreshToken);
+  await pos.connect(await pos.exchange("shop", "code"));
+  const middleware = bearer({ client: pos, retailer: () => "shop" });
+  let isNext = false;
+  const [req, res] = [{ headers: {} }, {}] as unknown as Parameters<typeof middleware>;
+  middleware(req, res, () => {
+    isNext = true;
   });
-
-  test("optional goes on without a bearer, but does not hide other trouble", async () => {
-    const middleware = bearer({ client: pos, retailer: (req) => req.get("x-store") ?? null, optional: true });
-    const app = appWith(middleware);
-    expect((await get(app)).body).toEqual({ without: true });
-    expect((await get(app, { "x-store": "second-chapter" })).body).toEqual({ without: true });
-    expect((await get(app, { "x-store": "no.store" })).status).toBe(400);
-    await connect(store);
-    sandbox.fault(500);
-    clock.advance(600_000);
-    expect((await get(app, { "x-store": store })).status).toBe(502);
-  });
-
-  test("header sets the request's own authorization; with optional and no token it removes what came", async () => {
-    const tokens = await connect(store);
-    const retailer = (req: { get(name: string): string | undefined }) => req.get("x-store");
-    const app = appWith(bearer({ client: pos, retailer, header: true, optional: true }));
-    const spoofed = { authorization: "Bearer of the caller's own" };
-    const withStore = await get(app, { ...spoofed, "x-store": store });
-    expect(withStore.body).toMatchObject({ header: `Bearer ${tokens.access.value}` });
-    expect((await get(app, spoofed)).body).toEqual({ without: true });
-  });
-
-  test("personal-token mode puts the token on every request and never asks the token endpoint", async () => {
-    const token = sandbox.createPersonalToken(store);
-    const personalToken = { baseUrl: sandbox.baseUrl, domainPrefix: store, token };
-    const app = appWith(bearer({ personalToken }));
-    expect((await get(app)).body).toMatchObject({ products: 8, matches: true });
-
-    sandbox.resetPassword(store);
-    expect((await get(app)).body).toMatchObject({ apiStatus: 401 });
-    expect(sandbox.tokenRequests()).toHaveLength(0);
-  });
-
-  test("a logged request shows no token", async () => {
-    const tokens = await connect(store);
-    let shown = "";
-    const app = express();
-    app.use(bearer({ client: pos, retailer: () => store }), (req, res) => {
-      shown = inspect(req.retailPos, { depth: 10, showHidden: false }) + JSON.stringify(req.retailPos);
-      res.end();
-    });
-    await get(app);
-    expect(shown).toContain(store);
-    expect(shown).not.toContain(tokens.access.value);
-  });
-
-  async function connect(domainPrefix: string) {
-    const callback = sandbox.approve(domainPrefix);
-    const tokens = await pos.exchange(domainPrefix, callback.searchParams.get("code") ?? "");
-    await pos.connect(tokens);
-    return tokens;
-  }
-
-  /** Answers what the middleware brought, and what the API said to it. */
-  function appWith(middleware: ReturnType<typeof bearer>) {
-    const app = express();
-    app.set("env", "test"); // Express's own error handler, without its log line
-    app.use(middleware, (req, res, next) => {
-      const { retailPos, headers } = req;
-      if (!retailPos) {
-        res.status(headers.authorization ? 500 : 200).json({ without: true });
-        return;
-      }
-      retailPos
-        .fetch("/api/retailer")
-        .then(async (answer) => {
-          const { data } = (await answer.json()) as { data?: { products: number } };
-          res.json({
-            domainPrefix: retailPos.domainPrefix,
-            products: data?.products,
-            apiStatus: answer.status,
-            header: headers.authorization,
-            matches: retailPos.authorization === `Bearer ${retailPos.accessToken}`,
-          });
-        })
-        .catch(next);
-    });
-    return app;
-  }
-
-  async function serve(app: Parameters<typeof listen>[0]): Promise<Listening> {
-    server = await listen(app);
-    return server;
-  }
-
-  async function get(app: Parameters<typeof listen>[0], headers: Record<string, string> = {}) {
-    const { origin, close } = await serve(app);
-    const answer = await fetch(origin, { headers });
-    const text = await answer.text();
-    await close();
-    const isJson = answer.headers.get("content-type")?.includes("json");
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      text,
-      body: isJson ? JSON.parse(text) : undefined,
-    };
-  }
-});
-
-test.each<[string, object]>([
-  ["client", {}],
-  ["client", { client: {}, retailer: () => "shop" }],
-  ["retailer", { client: { retailer() {} } }],
-  [
-    "personalToken",
-    {
-      personalToken: { baseUrl: "https://{domain_prefix}.example.com", domainPrefix: "a", token: "t" },
-      retailer: () => "a",
-    },
-  ],
-  [
-    "token",
-    { personalToken: { baseUrl: "https://{domain_prefix}.example.com", domainPrefix: "a", token: "" } },
-  ],
-])("a mistake in %s is a TypeError that names it", (option, options) => {
-  expect(() => bearer(options as Parameters<typeof bearer>[0])).toThrow(TypeError);
-  expect(() => bearer(options as Parameters<typeof bearer>[0])).toThrow(option);
+  expect(isNext).toBe(true);
 });

@@ -1,0 +1,144 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { memoryLock, memoryStore, type RetailPosOptions } from "@retail-pos/core";
+import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createApp } from "./app.js";
+import { settingsFrom } from "./settings.js";
+
+const store = "harbour-coffee";
+let clock: VirtualClock;
+let sandbox: Sandbox;
+let shared: Pick<RetailPosOptions, "store" | "lock" | "clock">;
+let login: Running;
+let cookies: Map<string, string>;
+
+beforeEach(async () => {
+  clock = virtualClock();
+  cookies = new Map();
+  shared = { store: memoryStore(), lock: memoryLock(), clock };
+  login = await serve();
+  sandbox = await startSandbox({
+    clock,
+    lifetimeMs: 600_000,
+    redirectUri: `${login.origin}/auth/retail-pos/callback`,
+  });
+  login.run("login");
+});
+afterEach(async () => {
+  login.close();
+  await sandbox.close();
+});
+
+test("logs in, joins products and sales, and goes on doing so after the token expired", async () => {
+  await logIn();
+  await sell(2);
+  await sell(3);
+  const first = await open(login, "/stock");
+  expect(first.body).toMatchObject({ store, stock: expect.any(Array) });
+  expect(first.body.stock[0]).toMatchObject({ name: "House espresso, 250 g", sold: 5 });
+  clock.advance(600_000);
+  expect((await open(login, "/stock")).body.stock[0]).toMatchObject({ sold: 5 });
+  expect(sandbox.tokenRequests(store)).toHaveLength(2); // one for both calls
+});
+
+test("answers 401 to strangers and after logout, and the API sees no call", async () => {
+  expect(await open(login, "/stock")).toMatchObject({ status: 401, body: { error: "not_connected" } });
+  await logIn();
+  expect((await open(login, "/logout", { method: "POST" })).status).toBe(204);
+  expect((await open(login, "/stock")).status).toBe(401);
+  expect(sandbox.requests.filter(({ endpoint }) => endpoint === "api")).toHaveLength(0);
+});
+
+test.each([
+  ["access_denied", "error=access_denied", 403],
+  ["state_unknown", "code=c&domain_prefix=shop&state=of-somebody-else", 403],
+  ["invalid_callback", "code=a&code=b&domain_prefix=shop&state=12345678", 400],
+])("says why a login failed: %s", async (code, query, status) => {
+  const answer = await open(login, `/auth/retail-pos/callback?${query}`);
+  expect(answer).toMatchObject({ status, body: { error: code, message: expect.any(String) } });
+});
+
+test("behind a gateway it takes the store from X-Store, and never shows a login page", async () => {
+  await logIn(); // the login service, which shares its store of tokens
+  const gateway = await serve();
+  gateway.run("gateway");
+  expect((await open(gateway, "/stock", { headers: { "x-store": store } })).body).toMatchObject({ store });
+  expect((await open(gateway, "/stock")).status).toBe(401);
+  expect((await open(gateway, "/stock", { headers: { "x-store": "evil.example/" } })).status).toBe(400);
+  expect((await open(gateway, "/stock", { headers: { "x-store": "plant-room" } })).status).toBe(401);
+  expect((await open(gateway, "/auth/retail-pos")).status).toBe(404);
+  gateway.close();
+});
+
+test("says when to come back while the token endpoint is rate limited, and shows nothing else", async () => {
+  await logIn();
+  clock.advance(600_000);
+  sandbox.limit(store, 30_000);
+  const answer = await open(login, "/stock");
+  expect(answer).toMatchObject({ status: 503, body: { error: "rate_limited" } });
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+});
+
+test("tells that it is healthy", async () => {
+  expect(await open(login, "/health")).toMatchObject({ status: 200, body: { status: "ok" } });
+});
+
+interface Running {
+  readonly origin: string;
+  run(mode: "login" | "gateway"): void;
+  close(): void;
+}
+
+async function serve(): Promise<Running> {
+  let app: RequestListener = () => {};
+  const server: Server = createServer((req, res) => app(req, res));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  return {
+    origin,
+    run(mode) {
+      const { authUrl, baseUrl, application } = sandbox;
+      const koa = createApp({ ...settingsFrom({}), ...application, authUrl, baseUrl, mode }, shared);
+      koa.silent = true;
+      app = koa.callback();
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function logIn(): Promise<void> {
+  const { headers } = await open(login, "/auth/retail-pos");
+  const callback = sandbox.consent(headers.get("location") ?? "", store);
+  const answer = await open(login, `${callback.pathname}${callback.search}`);
+  expect(answer.headers.get("location")).toBe("/stock");
+}
+
+/** Somebody buys a product at the till. */
+async function sell(quantity: number): Promise<void> {
+  const answer = await fetch(`${sandbox.baseUrl.replace("{domain_prefix}", store)}/api/sales`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${sandbox.createPersonalToken(store)}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ product_id: `${store}-1`, quantity }),
+  });
+  expect(answer.ok).toBe(true);
+}
+
+async function open({ origin }: Running, path: string, init: RequestInit = {}) {
+  const headers = new Headers(init.headers);
+  headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+  const answer = await fetch(new URL(path, origin), { ...init, headers, redirect: "manual" });
+  for (const cookie of answer.headers.getSetCookie()) {
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+    cookies.set(name, value);
+  }
+  const text = await answer.text();
+  const isJson = answer.headers.get("content-type")?.includes("json");
+  return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text };
+}

@@ -1,0 +1,40 @@
+import Router from "@koa/router";
+import type { RetailPos } from "@retail-pos/core";
+import type { Middleware } from "koa";
+import koaPassport from "koa-passport";
+import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
+
+/** Who is logged in: one store. */
+interface User {
+  domainPrefix: string;
+}
+
+/** Logging in with a store, and out again. */
+export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
+  const passport = new koaPassport.KoaPassport();
+  passport.use(
+    new RetailPosStrategy({ client: pos, clock }, async ({ domainPrefix }) => {
+      return { domainPrefix }; // find or create your user here; return null to refuse
+    }),
+  );
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user: User, done) => done(null, user));
+
+  const router = new Router();
+  router.get("/auth/retail-pos", passport.authenticate("retail-pos"));
+  router.get("/auth/retail-pos/callback", (ctx, next) => {
+    const answer = async (error: unknown, user: User | false, info?: LoginFailureInfo, status = 401) => {
+      if (error) throw error;
+      if (!user)
+        return ctx.throw(status, info?.message ?? "The login was not accepted", { code: info?.code });
+      await ctx.login(user);
+      ctx.redirect("/stock");
+    };
+    return passport.authenticate("retail-pos", answer)(ctx, next);
+  });
+  router.post("/logout", async (ctx) => {
+    await ctx.logout();
+    ctx.status = 204;
+  });
+  return [passport.initialize(), passport.session(), router.routes() as Middleware];
+}

@@ -1,0 +1,14 @@
+import { personalToken } from "@retail-pos/core";
+
+try {
+  const { BASE_URL: baseUrl, DOMAIN_PREFIX: domainPrefix, PERSONAL_TOKEN: token } = process.env;
+  const store = personalToken({ baseUrl, domainPrefix, token });
+  const answer = await store.fetch("api/products");
+  if (answer.status === 401) await store.token({ rejected: token }); // throws, and says what to do
+  if (!answer.ok) throw new Error(`The API answered ${answer.status}`);
+  for (const { name, price, currency } of (await answer.json()).data)
+    console.log(`${name}: ${price} ${currency}`);
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,26 @@
+import { type BearerOptions, type RequestBearer, requestBearer } from "@retail-pos/core";
+import type { Context, Middleware } from "koa";
+
+declare module "koa" {
+  interface DefaultState {
+    /** The bearer of this request's retailer; there once `bearer()` has run (with `optional` perhaps not). */
+    retailPos: RequestBearer;
+  }
+}
+
+/**
+ * Koa middleware (2 and 3): obtains the bearer of the request's retailer, renewed if due, before the next
+ * middleware runs, and puts it on `ctx.state.retailPos`. Errors are thrown as core's classes, with
+ * `status`, `expose` and `Retry-After`, which Koa's default handler honours.
+ *
+ * @throws {TypeError} naming the option that is wrong.
+ */
+export function bearer(options: BearerOptions<Context>): Middleware {
+  const bearerOf = requestBearer(options);
+  return async (ctx, next) => {
+    const found = bearerOf(ctx, ctx.req.headers);
+    const retailPos = found instanceof Promise ? await found : found;
+    if (retailPos) ctx.state.retailPos = retailPos;
+    await next();
+  };
+}

@@ -1,0 +1,137 @@
+import type { RequestListener } from "node:http";
+import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Browser, browser } from "./support/browser.js";
+import { type Listening, listen } from "./support/listen.js";
+import { combinations, type SiteSettings } from "./support/sites.js";
+
+// The same story on every combination of framework and Passport that we say works.
+
+const store = "harbour-coffee";
+
+describe.each(combinations)("$name", ({ site }) => {
+  let clock: VirtualClock;
+  let sandbox: Sandbox;
+  let server: Listening;
+  let person: Browser;
+
+  beforeEach(() => open());
+  afterEach(close);
+
+  test("log in, call, expire, call", async () => {
+    const callback = await person.open(await approve(store));
+    expect(callback.status).toBe(200);
+    expect(JSON.parse(callback.body)).toEqual({ user: { domainPrefix: store } });
+    expect((await person.open(`${server.origin}/products`)).body).toContain("House espresso");
+    clock.advance(600_000);
+    expect((await person.open(`${server.origin}/products`)).body).toContain("House espresso");
+    expect(sandbox.tokenRequests(store)).toHaveLength(2);
+  });
+
+  test("without a login the API sees no call", async () => {
+    expect((await person.open(`${server.origin}/products`)).status).toBe(401);
+    expect(sandbox.requests).toHaveLength(0);
+  });
+
+  test("one session, two tabs: the second finishes after the first has logged in", async () => {
+    const [first, second] = [await start(), await start()];
+    expect((await person.open(sandbox.consent(first, "second-chapter"))).status).toBe(200);
+    expect((await person.open(sandbox.consent(second, store))).status).toBe(200);
+    expect(JSON.parse((await person.open(`${server.origin}/me`)).body)).toEqual({
+      user: { domainPrefix: store },
+    });
+  });
+
+  test("a callback loaded twice logs in once, and says that it was used", async () => {
+    const callback = await approve(store);
+    expect((await person.open(callback)).status).toBe(200);
+    const again = await person.open(callback);
+    expect(again.status).toBe(403);
+    expect(JSON.parse(again.body).info).toMatchObject({
+      code: "state_unknown",
+      message: expect.stringContaining("already used"),
+    });
+    expect(sandbox.tokenRequests(store)).toHaveLength(1);
+  });
+
+  test.each([
+    ["access_denied", "error=access_denied"],
+    ["state_missing", "code=c&domain_prefix=shop"],
+    ["state_unknown", "code=c&domain_prefix=shop&state=forged-by-somebody"],
+    ["invalid_domain_prefix", "code=c&domain_prefix=evil.example&state=forged-by-somebody"],
+    ["invalid_callback", "code=a&code=b&domain_prefix=shop&state=forged-by-somebody"],
+  ])("a failure has a reason: %s", async (code, query) => {
+    const callback = await approve(store);
+    const answer = await person.open(`${server.origin}/callback?${query}`);
+    expect(JSON.parse(answer.body).info).toMatchObject({ code, message: expect.any(String) });
+    expect(sandbox.tokenRequests()).toHaveLength(0);
+    expect((await person.open(callback)).status).toBe(200); // the pending login is untouched
+  });
+
+  test("a refused code is an error with its status, and the login can start again", async () => {
+    const callback = await approve(store);
+    clock.advance(11 * 60_000); // the code lives ten minutes, the login fifteen
+    expect((await person.open(callback)).status).toBe(502);
+    expect((await person.open(await approve(store))).status).toBe(200);
+  });
+
+  test("the application's own state comes back, whatever its shape", async () => {
+    await close();
+    await open({ login: { state: { cart: [1, 2] } }, path: "/finish" });
+    const callback = await person.open(await approve(store));
+    expect(JSON.parse(callback.body)).toEqual({ user: { domainPrefix: store }, state: { cart: [1, 2] } });
+  });
+
+  test("behind a proxy that ends TLS, a relative callbackURL is the address the browser knows", async () => {
+    await close();
+    await open({
+      trustProxy: true,
+      callbackURL: "/callback",
+      redirectUri: "https://shop.example.net/callback",
+    });
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "shop.example.net" };
+    const { location } = await person.open(`${server.origin}/login`, { headers });
+    expect(new URL(location).searchParams.get("redirect_uri")).toBe("https://shop.example.net/callback");
+    const callback = sandbox.consent(location, store); // the service compares it letter by letter
+    const answer = await person.open(`${server.origin}${callback.pathname}${callback.search}`, { headers });
+    expect(answer.status).toBe(200);
+  });
+
+  async function start(): Promise<string> {
+    return (await person.open(`${server.origin}/login`)).location;
+  }
+
+  async function approve(domainPrefix: string): Promise<URL> {
+    return sandbox.consent(await start(), domainPrefix);
+  }
+
+  async function open({
+    path = "/callback",
+    callbackURL,
+    redirectUri,
+    ...settings
+  }: Omit<SiteSettings, "strategy"> & { path?: string; callbackURL?: string; redirectUri?: string } = {}) {
+    person = browser();
+    clock = virtualClock();
+    let handler: RequestListener = () => {};
+    server = await listen((req, res) => handler(req, res));
+    const registered = redirectUri ?? `${server.origin}${path}`;
+    sandbox = await startSandbox({ clock, lifetimeMs: 600_000, redirectUri: registered });
+    const { authUrl, baseUrl, application } = sandbox;
+    const { clientId: clientID, clientSecret } = application;
+    const strategy = {
+      authUrl,
+      baseUrl,
+      clientID,
+      clientSecret,
+      callbackURL: callbackURL ?? registered,
+      clock,
+    };
+    handler = site({ strategy, ...settings });
+  }
+
+  async function close() {
+    await server.close();
+    await sandbox.close();
+  }
+});
