@@ -153,6 +153,13 @@ export function bearerStory({ name, bearer, app }: Framework): void {
       expect((await get(site, { "x-store": store })).status).toBe(502);
     });
 
+    test.each([[false], [""], [null]])(
+      "a retailer function may say %j for none, as `user && user.name` does",
+      async (none) => {
+        expect((await get(app({ client: pos, retailer: () => none }))).status).toBe(401);
+      },
+    );
+
     test("header sets the request's own authorization; with optional and no token it removes what came", async () => {
       const tokens = await connect(store);
       const retailer = (req: RequestLike) => req.get("x-store");

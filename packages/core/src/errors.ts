@@ -174,7 +174,7 @@ export class StoredTokensError extends RetailPosError {
     super(
       "bad_stored_tokens",
       500,
-      `The store's record${ofRetailer(details)} is unusable: ${problem}. Log in with the store again to replace it`,
+      `What is stored${details.domainPrefix === undefined ? "" : ` for retailer "${details.domainPrefix}"`} is unusable: ${problem}. Logging in again replaces it`,
       details,
     );
   }

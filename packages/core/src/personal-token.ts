@@ -36,7 +36,8 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
     fetch: fetch ?? ((...call) => globalThis.fetch(...call)),
     renews: false,
     source: {
-      async token({ signal, rejected } = {}) {
+      async token(ask) {
+        const { signal, rejected } = ask ?? {};
         signal?.throwIfAborted();
         if (rejected === token) {
           throw new ReconnectRequiredError(

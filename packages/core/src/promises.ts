@@ -2,9 +2,11 @@
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+    // One of its own for each caller: many may share a signal, and Node warns of a target with many listeners.
+    const own = AbortSignal.any([signal]);
+    const leave = () => reject(own.reason);
+    own.addEventListener("abort", leave, { once: true });
+    work.then(resolve, reject).finally(() => own.removeEventListener("abort", leave));
   });
 }
 

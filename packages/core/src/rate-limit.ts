@@ -50,7 +50,8 @@ function header(
   // Not instanceof: another copy of fetch has a Headers of its own.
   if (typeof headers.get === "function") return headers.get(lowerCaseName) ?? undefined;
   for (const [name, value] of Object.entries(headers)) {
-    if (name.toLowerCase() === lowerCaseName) return Array.isArray(value) ? value[0] : value;
+    if (name.toLowerCase() === lowerCaseName && value !== undefined)
+      return Array.isArray(value) ? value[0] : value;
   }
   return undefined;
 }

@@ -12,10 +12,11 @@ export interface RequestBearer extends RetailerClient {
   readonly authorization: string;
 }
 
-/** Which retailer a request is for: `undefined`, `null` or an empty text for none. May be async. */
-export type RetailerOf<Context> = (
-  context: Context,
-) => string | null | undefined | PromiseLike<string | null | undefined>;
+/** A domain prefix, still to be checked; `undefined`, `null`, `false` or an empty text for none. */
+export type RetailerName = string | false | null | undefined;
+
+/** Which retailer a request is for. May be async. */
+export type RetailerOf<Context> = (context: Context) => RetailerName | PromiseLike<RetailerName>;
 
 /** Options of the bearer middleware of every framework. Either `client` and `retailer`, or `personalToken`. */
 export interface BearerOptions<Context> {
@@ -106,8 +107,8 @@ function clientFor<Context>({
   if (typeof client?.retailer !== "function") throw new TypeError("client must be what retailPos() returns");
   if (typeof retailer !== "function")
     throw new TypeError("retailer must be a function: which retailer is a request for?");
-  const known = (name: string | null | undefined) =>
-    name === undefined || name === null || name === "" ? undefined : client.retailer(name);
+  const known = (name: RetailerName) =>
+    name === undefined || name === null || name === false || name === "" ? undefined : client.retailer(name);
   return (context) => {
     const name = retailer(context);
     return isThenable(name) ? Promise.resolve(name).then(known) : known(name);

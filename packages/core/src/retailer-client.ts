@@ -10,7 +10,8 @@ export interface RetailerClient extends TokenSource {
   /**
    * `fetch` with `Authorization: Bearer …` (4.4), whatever `Authorization` the caller gave. A relative
    * input, with or without a leading slash, is appended to `baseUrl`. A 401 is answered by one retry with
-   * a renewed token, where the body can be sent again.
+   * a renewed token, where the body can be sent again: a stream cannot. Of a `Request` with a body a copy is
+   * kept in memory until the answer is there; for large uploads give the stream as `init.body`.
    *
    * @throws {TypeError} for an address outside `baseUrl`; nothing is sent.
    * @throws what {@link TokenSource.token} throws, also when a 401 shows that the token has to be renewed.
@@ -37,15 +38,15 @@ export function retailerClient(options: RetailerClientOptions): RetailerClient {
     fetch: fetchWithBearer,
   };
 
-  async function fetchWithBearer(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+  async function fetchWithBearer(input: string | URL | Request, given?: RequestInit): Promise<Response> {
+    const init = given ?? {};
     const url = addressWithin(baseUrl, input);
     const request = input instanceof Request ? input : undefined;
     const signal = init.signal ?? request?.signal;
     const ask: TokenAsk = signal ? { signal } : {};
     const isResendable = canBeSentAgain(init.body) && (request === undefined || !request.bodyUsed);
     const token = await source.token(ask);
-    const spare =
-      renews && isResendable && request?.body && init.body === undefined ? request.clone() : undefined;
+    const spare = renews && isResendable && request?.body && !init.body ? request.clone() : undefined;
     const response = await send(request ?? url, token);
     if (!renews || response.status !== 401 || !isFrom(baseUrl, response)) {
       discard(spare?.body);

@@ -28,13 +28,22 @@ function formsOf(secret: string): string[] {
   return [...forms].filter((form) => form !== "");
 }
 
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return ""; // circular: nobody gets JSON out of it
+  }
+}
+
 /** Whether anybody who prints the value, in whatever way, would see a secret. */
 function shows(value: unknown, secrets: readonly string[]): boolean {
   const printed = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
   try {
     const text = [
       inspect(value, printed),
-      inspect(value, { ...printed, customInspect: false }), // some hide from the console what they give to JSON
+      inspect(value, { ...printed, customInspect: false, getters: true }), // some hide from the console what they hold
+      asJson(value),
     ].join("\n");
     return redact(text, secrets) !== text;
   } catch {

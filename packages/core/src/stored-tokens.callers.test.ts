@@ -23,6 +23,30 @@ afterAll(async () => {
 });
 
 describe("abort", () => {
+  test("of one signal that many callers share ends all their waits, and nothing warns of a leak", async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => void warnings.push(warning);
+    process.on("warning", warn);
+    const { login, service, shop, time } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    const answer = later();
+    service.next(async (_, regular) => {
+      await answer.promise;
+      return regular();
+    });
+    const controller = new AbortController();
+    const waiting = Array.from({ length: 40 }, () => failureOf(shop.token({ signal: controller.signal })));
+    await settled();
+    controller.abort(new Error("gone"));
+    for (const failure of await Promise.all(waiting)) expect(failure).toMatchObject({ message: "gone" });
+    answer.resolve();
+    await settled();
+    process.off("warning", warn);
+    expect(warnings).toEqual([]);
+    expect((await shop.token()).value).toBe("access-shop-2");
+  });
+
   test("ends this caller's wait only: the renewal goes on, is saved, and serves the others", async () => {
     const { login, service, shop, time } = start();
     await login();

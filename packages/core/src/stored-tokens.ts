@@ -80,7 +80,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       if (!retailer?.held || !isTrusted(retailer) || !isLive(retailer, retailer.held)) return undefined;
       return serve(retailer, retailer.held);
     },
-    async token(domainPrefix, { signal, rejected } = {}) {
+    async token(domainPrefix, ask) {
+      const { signal, rejected } = ask ?? {};
       signal?.throwIfAborted();
       return unlessAborted(obtain(retailerOf(domainPrefix), rejected), signal);
     },

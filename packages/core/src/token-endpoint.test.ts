@@ -267,6 +267,41 @@ describe("a silent or broken wire is a TokenEndpointError:", () => {
   });
 });
 
+describe("what an error means does not depend on the secrets that were sent", () => {
+  const rows = [
+    { error: "invalid_request", type: TokenEndpointError },
+    { error: "temporarily_unavailable", type: TokenEndpointError },
+    { error: "unsupported_grant_type", type: TokenEndpointError },
+    { error: "access_denied", type: TokenEndpointError },
+    { error: "invalid_client", type: ClientRefusedError },
+    { error: "invalid_grant", type: ReconnectRequiredError },
+  ];
+  test.each(rows)("$error", async ({ error, type }) => {
+    for (const secret of ["s", "r", "client", "invalid"]) {
+      const endpoint = endpointAt("https://{domain_prefix}.retail.example", {
+        clientSecret: secret,
+        fetch: async () => Response.json({ error }, { status: 400 }),
+      });
+      expect(await failureOf(endpoint.refresh(shop, secret))).toBeInstanceOf(type);
+    }
+  });
+
+  test("a refused code is invalid_grant, with the service's own words beside it", async () => {
+    for (const body of [
+      JSON.stringify({ error: "invalid_grant", error_description: "Code expired" }),
+      "<h1>No</h1>",
+    ]) {
+      const endpoint = endpointAt("https://{domain_prefix}.retail.example", {
+        fetch: async () => new Response(body, { status: 400 }),
+      });
+      const error = await failureOf(endpoint.exchange(shop, "invalid"));
+      expect(error).toBeInstanceOf(TokenEndpointError);
+      expect(error).toMatchObject({ error: "invalid_grant", endpointStatus: 400 });
+      if (body.startsWith("{")) expect(error).toMatchObject({ errorDescription: "Code expired" });
+    }
+  });
+});
+
 describe("429", () => {
   const reset = T0 / 1000 + 30;
   const rows: Array<{ name: string; headers: Record<string, string>; retryAt: number }> = [

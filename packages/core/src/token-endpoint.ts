@@ -58,7 +58,7 @@ interface Grant {
   domainPrefix: DomainPrefix;
   form: Record<string, string>;
   secrets: string[];
-  refused: (status: number, error: string | undefined) => RetailPosError;
+  refused: (status: number, errorDescription: string | undefined) => RetailPosError;
   parseErrorResponse?: ExchangeExtra["parseErrorResponse"];
 }
 
@@ -78,11 +78,11 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   return {
     exchange(domainPrefix, code, { redirectUri = options.redirectUri, params, parseErrorResponse } = {}) {
       const form = { ...params, grant_type: "authorization_code", code, redirect_uri: redirectUri };
-      const refused = (status: number, error: string | undefined) =>
+      const refused = (status: number, errorDescription: string | undefined) =>
         new TokenEndpointError(
           `The service refused the code of retailer "${domainPrefix}": expired after 10 minutes, already used, or ` +
             "made for another address. Start again with the login",
-          { domainPrefix, endpointStatus: status, error },
+          { domainPrefix, endpointStatus: status, error: "invalid_grant", errorDescription },
         );
       return request({ domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse });
     },
@@ -150,27 +150,29 @@ function failureOf(answer: Answer, { domainPrefix, secrets, refused, parseErrorR
   if (own) return own;
 
   const { error: code, error_description: description } = jsonObject(body) ?? {};
-  const error = plainText(code, secrets);
   if (status === 400 || status === 401) {
-    if (error === "invalid_client" || error === "unauthorized_client") {
-      return new ClientRefusedError(error, { domainPrefix });
+    // Decided on the service's own word; what is shown of it is cleaned below.
+    if (code === "invalid_client" || code === "unauthorized_client") {
+      return new ClientRefusedError(code, { domainPrefix });
     }
-    if (error === undefined || !HARMLESS_TO_THE_GRANT.has(error)) return refused(status, error);
+    if (!HARMLESS_TO_THE_GRANT.has(code)) return refused(status, plainText(description ?? code, secrets));
   }
   const what = redirected || (status >= 300 && status < 400) ? "a redirect, which is not followed" : status;
   return new TokenEndpointError(`The token endpoint of retailer "${domainPrefix}" answered ${what}`, {
     domainPrefix,
     endpointStatus: status,
-    error,
+    error: HARMLESS_TO_THE_GRANT.has(code) ? String(code) : plainText(code, secrets),
     errorDescription: plainText(description, secrets),
   });
 }
 
 /** OAuth errors that say nothing against the code or the refresh token (RFC 6749, sections 4.1.2.1 and 5.2). */
-const HARMLESS_TO_THE_GRANT = new Set([
+const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
+  "access_denied",
   "invalid_request",
   "invalid_scope",
   "unsupported_grant_type",
+  "unsupported_response_type",
   "server_error",
   "temporarily_unavailable",
 ]);

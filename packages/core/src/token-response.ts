@@ -86,12 +86,16 @@ function namesAnother(value: unknown, asked: DomainPrefix): boolean {
 
 function odditiesOf({ token_type, domain_prefix, error }: Record<string, unknown>): string[] {
   const oddities: string[] = [];
-  if (token_type !== undefined && !(typeof token_type === "string" && /^bearer$/i.test(token_type))) {
+  if (
+    token_type !== undefined &&
+    token_type !== null &&
+    !(typeof token_type === "string" && /^bearer$/i.test(token_type))
+  ) {
     oddities.push("its token_type is not Bearer");
   }
   if (domain_prefix !== undefined && domain_prefix !== null && typeof domain_prefix !== "string") {
     oddities.push("its domain_prefix is no text");
   }
-  if (error !== undefined && error !== null) oddities.push("it carries an error field");
+  if (error !== undefined && error !== null && error !== "") oddities.push("it carries an error field");
   return oddities;
 }

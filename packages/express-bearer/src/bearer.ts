@@ -32,6 +32,7 @@ export function bearer(options: BearerOptions<Request>): RequestHandler {
 
     function goOn(retailPos: RequestBearer | undefined): void {
       if (retailPos) req.retailPos = retailPos;
+      else delete (req as Partial<Request>).retailPos; // of a bearer before this one: another retailer's, perhaps
       next();
     }
   };

@@ -21,6 +21,7 @@ export function bearer(options: BearerOptions<Context>): Middleware {
     const found = bearerOf(ctx, ctx.req.headers);
     const retailPos = found instanceof Promise ? await found : found;
     if (retailPos) ctx.state.retailPos = retailPos;
+    else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // of a bearer before this one
     await next();
   };
 }

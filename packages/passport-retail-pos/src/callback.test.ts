@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type Browser, browser } from "../../../test/support/browser.js";
 import { fakeService } from "../../../test/support/fake-service.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
+import { readCallback } from "./callback.js";
 import { RetailPosStrategy } from "./index.js";
 
 const parsers: [name: string, configure: (app: Express) => void][] = [
@@ -249,3 +250,9 @@ async function open(settings: SiteSettings<RetailPosStrategy> = {}) {
   });
   return { service, site, answers };
 }
+
+test("a request that names no method is taken as the GET it is, as the base class takes it", () => {
+  const query = { code: "c", domain_prefix: "shop", state: "12345678" };
+  expect(readCallback({ query } as never)).toEqual({ code: "c", domainPrefix: "shop", state: "12345678" });
+  expect(() => readCallback({ query, method: "HEAD" } as never)).toThrow(/not HEAD/);
+});

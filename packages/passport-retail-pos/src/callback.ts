@@ -44,7 +44,7 @@ export function isCallback(req: Request, callbackURL: string): boolean {
  * @throws {AuthorizationError} for any other error the service reports (RFC 6749, section 4.1.2.1).
  */
 export function readCallback(req: Request): Callback {
-  if (req.method !== "GET") {
+  if (req.method !== undefined && req.method !== "GET") {
     throw new LoginFailure(
       "invalid_callback",
       `The callback is a GET request, not ${req.method}; the code was not used`,
@@ -52,11 +52,11 @@ export function readCallback(req: Request): Callback {
   }
   const query = queryOf(req);
   for (const name of PARAMETERS) refuseRepeated(query, name);
-  const { code, domain_prefix, state, error, error_description } = query as Record<
+  const { code, domain_prefix, state, error, error_description, error_uri } = query as Record<
     string,
     string | undefined
   >;
-  if (error !== undefined) throw declined(error, error_description);
+  if (error !== undefined) throw declined(error, error_description, error_uri);
   if (!code || code.length > LONGEST_CODE || !/^[\x20-\x7e]+$/.test(code)) {
     throw new LoginFailure("invalid_callback", "The callback carries no usable code; start the login again");
   }
@@ -79,13 +79,14 @@ function refuseRepeated(query: Record<string, unknown>, name: string): void {
   }
 }
 
-function declined(error: string, description: string | undefined): Error {
+function declined(error: string, description: string | undefined, uri: string | undefined): Error {
   if (error === "access_denied") {
     return new LoginFailure("access_denied", "The retailer declined the access; nothing was changed");
   }
   return new OAuth2Strategy.AuthorizationError(
     printable(description ?? "The service reported an error instead of a code"),
     printable(error),
+    uri === undefined ? undefined : printable(uri),
   );
 }
 

@@ -19,6 +19,27 @@ const own = { returnTo: "/cart" };
 const req = expect.objectContaining({ url: expect.stringMatching(/^\/(login|callback)/) });
 const done = expect.any(Function);
 
+test("a store may promise its answers instead of calling back", async () => {
+  const store = {
+    store: async (_req: unknown) => "the-promised-state",
+    verify: async (_req: unknown, state: string) => state === "the-promised-state",
+  };
+  const { fetch } = fakeService();
+  const site = await loginSite(
+    new Passport(),
+    (callbackURL) =>
+      new RetailPosStrategy({ ...APPLICATION, fetch, callbackURL, store }, ({ domainPrefix }) => ({
+        domainPrefix,
+      })),
+  );
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  expect(back.searchParams.get("state")).toBe("the-promised-state");
+  expect((await person.open(back)).status).toBe(200);
+  back.searchParams.set("state", "of-somebody-else");
+  expect((await person.open(back)).status).toBe(403);
+});
+
 describe("a store of your own is called as passport-oauth2 calls it", () => {
   const calls: unknown[][] = [];
   const storing = (...given: unknown[]) => {

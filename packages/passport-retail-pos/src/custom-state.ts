@@ -47,13 +47,21 @@ export function customState(
   };
 }
 
-/** Waits for the store's callback; a store that throws or rejects is an error like one it reports. */
+/** Waits for the store's callback, or for what it promises; a store that throws or rejects is an error like one it reports. */
 function answerOf(
   ask: (done: (error: unknown, ...answer: unknown[]) => void) => unknown,
 ): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
-    Promise.resolve(ask((error, ...answer) => (error ? reject(error) : resolve(answer)))).catch(reject);
+    const result = ask((error, ...answer) => (error ? reject(error) : resolve(answer)));
+    if (!isThenable(result)) return;
+    Promise.resolve(result).then((answer) => {
+      if (answer !== undefined) resolve([answer]);
+    }, reject);
   });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }
 
 function reasonIn(info: unknown): string {

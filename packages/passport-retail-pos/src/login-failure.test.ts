@@ -137,6 +137,21 @@ test("a failure falls through to the next strategy, and all of them failing tell
 });
 
 // Passport throws inside the failure it was told of. The request has to end, and the process to go on.
+test.each(["access_denied", "server_error"])(
+  "a custom callback that throws whatever it is told (%s) is called once, and Express answers",
+  async (error) => {
+    const told: unknown[] = [];
+    const authenticate: typeof throwing = (_strategy, passport) => (req, res, next) =>
+      passport.authenticate("retail-pos", {}, (...args: unknown[]) => {
+        told.push(args);
+        throw new Error("of the application's own making");
+      })(req, res, next);
+    const { site } = await open({ authenticate });
+    expect((await browser().open(`${site.callbackUrl}?error=${error}`)).status).toBe(500);
+    expect(told).toHaveLength(1);
+  },
+);
+
 test.each<[string, SiteSettings<RetailPosStrategy>]>([
   ["failureFlash without flash middleware", { options: { failureFlash: true } }],
   ["failureMessage without a session", { options: { failureMessage: true, session: false }, session: false }],

@@ -40,20 +40,33 @@ export interface LoginView {
   error(error: unknown): void;
 }
 
-/** One request to the strategy: either the start of a login or the service's callback. Always answers. */
+/** What a login comes to: one of Passport's actions, with its arguments. */
+type Outcome = () => void;
+
+/** One request to the strategy: either the start of a login or the service's callback. Answers once. */
 export async function handleLogin(view: LoginView, req: Request, options: LoginOptions): Promise<void> {
+  const act = await outcomeOf(view, req, options);
+  try {
+    act();
+  } catch (error) {
+    // The application's own callback threw, or its flash: Passport was told, so it is the framework's to answer.
+    const { next } = req;
+    if (typeof next === "function") next(asError(error));
+    else view.error(asError(error));
+  }
+}
+
+async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   try {
     const given = options.callbackURL ?? view.callbackURL;
     const callbackURL = given === undefined ? undefined : absoluteCallbackUrl(given, req, view.trustProxy);
-    try {
-      if (isCallback(req, callbackURL ?? view.redirectUri)) await finish(view, req, options, callbackURL);
-      else view.redirect(await start(view, req, options, callbackURL));
-    } catch (error) {
-      if (!(error instanceof LoginFailure)) throw error;
-      view.fail(error.info, error.status);
-    }
+    if (isCallback(req, callbackURL ?? view.redirectUri))
+      return await finish(view, req, options, callbackURL);
+    const url = await start(view, req, options, callbackURL);
+    return () => view.redirect(url);
   } catch (error) {
-    view.error(asError(error)); // also what the application's own callback or flash throws
+    if (error instanceof LoginFailure) return () => view.fail(error.info, error.status);
+    return () => view.error(asError(error));
   }
 }
 
@@ -94,16 +107,16 @@ async function finish(
   req: Request,
   options: LoginOptions,
   callbackURL: string | undefined,
-): Promise<void> {
+): Promise<Outcome> {
   const callback = readCallback(req);
   if (options.session !== false && !options.assignProperty) requireLoginSession(req);
   const state = await view.states.spend(req, callback.state, callbackURL);
   const tokens = await exchange(view, options, callback, callbackURL);
   const login = await describe(view, tokens);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
-  if (!user) return view.fail(info);
+  if (!user) return () => view.fail(info);
   await view.client.connect(tokens);
-  view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
+  return () => view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
 }
 
 /** What `done` said besides the user; a text is a message. */

@@ -95,7 +95,7 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
         throw new TypeError("client must be what retailPos() returns");
     }
     for (const name of ["authUrl", "baseUrl", "clientID", "clientSecret", "tokenStore"]) {
-      if (name in options)
+      if ((options as unknown as Record<string, unknown>)[name] !== undefined)
         throw new TypeError(`${name} belongs to the client: give either client or ${name}`);
     }
     callbackUrl(options.callbackURL ?? "/");

@@ -139,6 +139,7 @@ const doneBehaviour: [name: string, inner: AnyVerify, outcome: Outcome][] = [
   ["done(err), later", (...args) => void setImmediate(args.at(-1), boom), failed],
   ["done(err, user)", (...args) => void args.at(-1)(boom, user), failed],
   // An arrow function returns whatever its last call returned: a timer, a query, a connection.
+  ["returns a user, and does not call done", () => user, accepted],
   ["returns a timer, and refuses later", (...args) => setImmediate(args.at(-1), null, false), refused],
   ["returns a timer, and fails later", (...args) => setImmediate(args.at(-1), boom), failed],
   ["returns a timer, and accepts later", (...args) => setImmediate(args.at(-1), null, user), accepted],
@@ -208,6 +209,14 @@ describe("verify with rest arguments", () => {
     ["refusing through done", (...args) => void args.at(-1)(null, false), false, refused],
     ["behind a named one", (_first, ...args) => void args.at(-1)(null, user), false, accepted],
     ["answering nothing", (..._args) => {}, false, refused],
+    [
+      "calling done later",
+      (...args) => {
+        setImmediate(args.at(-1), null, user);
+      },
+      false,
+      accepted,
+    ],
     [
       "throwing",
       (..._args) => {

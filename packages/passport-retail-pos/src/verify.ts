@@ -52,10 +52,13 @@ export function styleOf(verify: unknown, passReqToCallback: boolean): VerifyStyl
 /** How long a verify that declares `done` may leave a login without an answer. */
 const LONGEST_VERIFY_MS = 30_000;
 
+/** `(...args)` takes `done` and does not declare it. Having returned nothing, it may still call it this long. */
+const REST_ARGUMENTS_MS = 2000;
+
 /**
  * Calls verify and waits for its answer, whichever way it comes first: through `done`, as a promise of the
- * user, as a throw, or as the returned user. Where `done` is declared, what is returned at once is no
- * answer: an arrow function may return a timer or a query. Nobody's login hangs.
+ * user, as a throw, or as the returned user. Where `done` is declared, only a plain object returned at once
+ * is a user: an arrow function may return a timer or a query. Nobody's login hangs.
  */
 export function askVerify(
   verify: AnyVerify,
@@ -68,9 +71,8 @@ export function askVerify(
   const declaresDone = verify.length > args.length;
 
   return new Promise((resolve, reject) => {
-    const late = () =>
-      reject(new Error(`verify did not call done within ${LONGEST_VERIFY_MS / 1000} seconds`));
-    const deadline = setTimeout(late, LONGEST_VERIFY_MS).unref();
+    const late = () => reject(new Error(`verify did not answer within ${LONGEST_VERIFY_MS / 1000} seconds`));
+    let deadline = setTimeout(late, LONGEST_VERIFY_MS).unref();
     const accept = (user: unknown, info?: object) => {
       clearTimeout(deadline);
       resolve({ user, info });
@@ -86,7 +88,14 @@ export function askVerify(
         Promise.resolve(result).then((user) => {
           if (user !== undefined || !declaresDone) accept(user);
         }, refuse);
-      } else if (!declaresDone) accept(result);
+      } else if (isUser(result)) {
+        accept(result);
+      } else if (verify.length === 0 && result === undefined) {
+        clearTimeout(deadline);
+        deadline = setTimeout(accept, REST_ARGUMENTS_MS, undefined).unref();
+      } else if (!declaresDone) {
+        accept(result);
+      }
     } catch (error) {
       refuse(error);
     }
@@ -98,6 +107,12 @@ function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
   if (style === "login") return [login];
   if (style === "tokens") return [access.value, refreshToken, login.profile];
   return [access.value, refreshToken, login.params, login.profile];
+}
+
+/** Not what some function happened to return: a timer, a query and a connection all have a class. */
+function isUser(value: unknown): boolean {
+  const prototype = typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
+  return prototype === Object.prototype || prototype === null;
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
