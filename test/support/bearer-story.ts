@@ -153,7 +153,7 @@ export function bearerStory({ name, bearer, app }: Framework): void {
       expect((await get(site, { "x-store": store })).status).toBe(502);
     });
 
-    test.each([[false], [""], [null]])(
+    test.each<[false | "" | null]>([[false], [""], [null]])(
       "a retailer function may say %j for none, as `user && user.name` does",
       async (none) => {
         expect((await get(app({ client: pos, retailer: () => none }))).status).toBe(401);

@@ -10,9 +10,9 @@ import {
 } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import type { HoldBack } from "./hold-back.js";
+import { isUnsaved, knownRetailers, type Retailer } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
 import { unlessAborted } from "./promises.js";
-import { type SingleFlight, singleFlight } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import { type AccessToken, newVersion, problemWith, quiet, type TokenSet } from "./token-set.js";
 import type { TokenAsk } from "./token-source.js";
@@ -39,30 +39,8 @@ export interface StoredTokensOptions {
   observe: ((event: RetailPosEvent) => void) | undefined;
 }
 
-/** What this process knows of one retailer. */
-interface Retailer {
-  readonly domainPrefix: DomainPrefix;
-  /** This process's copy of the stored set. */
-  held: TokenSet | undefined;
-  /** When the copy was last compared with the store, epoch milliseconds. */
-  checkedAt: number;
-  /** The tick of what `held` rests on: a look at the store that began earlier has nothing to add. */
-  asOf: number;
-  /** Counts logins and disconnects here: what a renewal saves does not outlast one that came in between. */
-  logins: number;
-  /** While the store has not taken `held`: the sets of which it should still hold one (behaviour 9). Else empty. */
-  unsavedOver: readonly TokenSet[];
-  /** The last access tokens the API answered 401 to. */
-  rejected: readonly string[];
-  readonly looking: SingleFlight<TokenSet | undefined>;
-  readonly renewing: SingleFlight<TokenSet>;
-  readonly savingAgain: SingleFlight<void>;
-}
-
 /** A set whose refresh token was refused costs no token request for this long (behaviour 8). */
 const REFUSED_FOR_MS = 3_600_000;
-/** Past this many, the retailers known for longest leave this process's memory (never the store). */
-const MOST_RETAILERS = 10_000;
 /** How many sets are remembered that the store may hold while it cannot be written. */
 const MOST_UNSAVED = 16;
 /** How many rejected access tokens are remembered of one retailer. */
@@ -71,7 +49,7 @@ const MOST_REJECTED = 8;
 export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const { endpoint, holdBack, lock, clientId, renewEarlyMs, cacheMs, clock, observe } = options;
   const store = checkedStore(options.store);
-  const retailers = new Map<DomainPrefix, Retailer>();
+  const retailers = knownRetailers();
   let ticks = 0;
 
   return {
@@ -83,7 +61,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     async token(domainPrefix, ask) {
       const { signal, rejected } = ask ?? {};
       signal?.throwIfAborted();
-      return unlessAborted(obtain(retailerOf(domainPrefix), rejected), signal);
+      return unlessAborted(obtain(retailers.of(domainPrefix), rejected), signal);
     },
     async connect(tokens) {
       const domainPrefix = parseDomainPrefix(tokens?.domainPrefix);
@@ -91,12 +69,12 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       if (problem) throw new TypeError(`tokens is no token set: ${problem}`);
       const set = quiet(tokens);
       await store.save(set);
-      loggedIn(retailerOf(domainPrefix), set);
+      loggedIn(retailers.of(domainPrefix), set);
       tell(observe, { type: "connected", domainPrefix, at: clock() });
     },
     async disconnect(domainPrefix) {
       await store.remove(domainPrefix);
-      loggedIn(retailerOf(domainPrefix), undefined);
+      loggedIn(retailers.of(domainPrefix), undefined);
       tell(observe, { type: "disconnected", domainPrefix, at: clock() });
     },
   };
@@ -350,46 +328,6 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     const servedHeldToken = held !== undefined && isLive(retailer, held);
     tell(observe, { type: "renewal_failed", domainPrefix, at: clock(), error, servedHeldToken });
   }
-
-  function retailerOf(domainPrefix: DomainPrefix): Retailer {
-    const known = retailers.get(domainPrefix);
-    if (known) return known;
-    if (retailers.size >= MOST_RETAILERS) forgetIdle();
-    const retailer = unknownRetailer(domainPrefix);
-    retailers.set(domainPrefix, retailer);
-    return retailer;
-  }
-
-  /** Makes room by a tenth, oldest first; what is under way or not yet saved stays. */
-  function forgetIdle(): void {
-    let room = MOST_RETAILERS / 10;
-    for (const [domainPrefix, retailer] of retailers) {
-      if (room === 0) return;
-      const { looking, renewing } = retailer;
-      if (looking.underWay || renewing.underWay || isUnsaved(retailer)) continue;
-      retailers.delete(domainPrefix);
-      room -= 1;
-    }
-  }
-}
-
-function unknownRetailer(domainPrefix: DomainPrefix): Retailer {
-  return {
-    domainPrefix,
-    held: undefined,
-    checkedAt: Number.NEGATIVE_INFINITY,
-    asOf: 0,
-    logins: 0,
-    unsavedOver: [],
-    rejected: [],
-    looking: singleFlight(),
-    renewing: singleFlight(),
-    savingAgain: singleFlight(),
-  };
-}
-
-function isUnsaved({ unsavedOver }: Retailer): boolean {
-  return unsavedOver.length > 0;
 }
 
 /** R4: a new refresh token takes the old one's place, no new one leaves it; without an access token the old stays. */
