@@ -33,8 +33,8 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 
 /** A port in use is the usual reason; the way out is another one. */
 function giveUp(error) {
-  console.error(`The demo could not start: ${error.message}`);
-  if (/in use|EADDRINUSE/.test(error.message))
-    console.error("Choose other ports: PORT=3001 SANDBOX_PORT=4011");
+  const isPort = /in use|EADDRINUSE/.test(error.message);
+  const why = isPort ? "a port is in use. Choose others: PORT=3001 SANDBOX_PORT=4011" : error.message;
+  console.error(`The demo could not start: ${why}`);
   process.exit(1);
 }

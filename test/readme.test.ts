@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
+import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
 import { browser } from "./support/browser.js";
 import { listen } from "./support/listen.js";
 
@@ -10,6 +14,7 @@ import { listen } from "./support/listen.js";
 
 const store = "harbour-coffee";
 const root = fileURLToPath(new URL("..", import.meta.url));
+const databaseFile = join(tmpdir(), `retail-pos-readme-${process.pid}.db`);
 let sandbox: Sandbox;
 let port: number;
 let program: ChildProcess | undefined;
@@ -24,6 +29,7 @@ afterEach(async () => {
   program?.kill("SIGKILL");
   program = undefined;
   await sandbox.close();
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(databaseFile + suffix, { force: true });
 });
 
 test("the fifteen lines of the root README log in and show products in an Express app", async () => {
@@ -66,6 +72,41 @@ test("the program of core exchanges a code and reads products", async () => {
   expect(await outputOf(programIn("packages/core/README.md") + after)).toContain("House espresso");
 });
 
+describe("the program of each store logs in and reads products:", () => {
+  const after = `
+    await logIn("${store}", process.env.CODE);
+    const { data } = await products("${store}");
+    console.log(data[0].name);
+    await pos.disconnect("${store}");
+    await globalThis.shutDown?.();`;
+
+  test("store-sqlite, and the next process finds the store connected", async () => {
+    const source = programIn("packages/store-sqlite/README.md");
+    const again = `console.log((await products("${store}")).data[0].name);`;
+    expect(await outputOf(source + after.replace(/await pos.disconnect.*/, ""))).toContain("House espresso");
+    expect(await outputOf(source + again)).toContain("House espresso");
+  });
+
+  test("sealed-store", async () => {
+    expect(await outputOf(programIn("packages/sealed-store/README.md") + after)).toContain("House espresso");
+  });
+
+  test.skipIf(!hasRedis)("store-redis", async () => {
+    const source = `${programIn("packages/store-redis/README.md")}\nglobalThis.shutDown = shutDown;`;
+    expect(await outputOf(source + after)).toContain("House espresso");
+  });
+
+  test.skipIf(!hasPostgres)("store-postgres", async () => {
+    const drop = `
+      globalThis.shutDown = async () => {
+        await pool.query("drop table retail_pos_tokens, retail_pos_tokens_lock");
+        await shutDown();
+      };`;
+    const source = programIn("packages/store-postgres/README.md") + drop;
+    expect(await outputOf(source + after)).toContain("House espresso");
+  });
+});
+
 test("the program of the sandbox trades a code for a token and reads products", async () => {
   expect(await outputOf(programIn("packages/sandbox/README.md"))).toContain("House espresso");
 });
@@ -93,6 +134,11 @@ function run(source: string): ChildProcess {
       CLIENT_ID: sandbox.application.clientId,
       CLIENT_SECRET: sandbox.application.clientSecret,
       REDIRECT_URI: sandbox.application.redirectUri,
+      CODE: sandbox.approve(store).searchParams.get("code") ?? "",
+      DATABASE_FILE: databaseFile,
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
       DOMAIN_PREFIX: store,
       PERSONAL_TOKEN: sandbox.createPersonalToken(store),
     },

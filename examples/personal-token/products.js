@@ -9,6 +9,6 @@ try {
   for (const { name, price, currency } of (await answer.json()).data)
     console.log(`${name}: ${price} ${currency}`);
 } catch (error) {
-  console.error(error.message);
+  console.error(error.cause ? `${error.message}: ${error.cause.message || error.cause.code}` : error.message);
   process.exitCode = 1;
 }

@@ -1,3 +1,5 @@
+import { canRun as hasPostgres } from "../../packages/store-postgres/testing/postgres.js";
+import { canRun as hasRedis } from "../../packages/store-redis/testing/redis.js";
 import { findChromium } from "./chromium.js";
 
 /**
@@ -6,8 +8,12 @@ import { findChromium } from "./chromium.js";
  */
 export default function setup(): (() => void) | undefined {
   const skipped: string[] = [];
-  if (!findChromium())
+  if (!findChromium()) {
     skipped.push("browser: no Chromium found; install Debian's `chromium` or set CHROMIUM to its path");
+  }
+  if (!hasRedis) skipped.push("Redis: none answers at REDIS_URL, or on the default port of this machine");
+  if (!hasPostgres)
+    skipped.push("PostgreSQL: none answers at DATABASE_URL, or on the default port of this machine");
   if (skipped.length === 0) return undefined;
 
   const report = `Skipped groups:\n${skipped.map((group) => `  - ${group}`).join("\n")}`;

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApp } from "./app.js";
 import { settingsFrom } from "./settings.js";
 
@@ -28,6 +28,7 @@ beforeEach(async () => {
   app = createApp({ ...application, authUrl, baseUrl, port: 0, sessionSecret: "for the test" }, { clock });
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   server.closeAllConnections();
   server.close();
   await sandbox.close();
@@ -87,6 +88,7 @@ test.each([
   ["the service is rate limited", () => sandbox.limit(store, 60_000), 503, "One moment, please"],
   ["the service fails", () => void sandbox.fault(500), 502, "That did not work"],
 ])("when %s and the token has expired, the page says so", async (_case, trouble, status, words) => {
+  vi.spyOn(console, "error").mockImplementation(() => {}); // the log line of the application
   await logIn();
   clock.advance(600_000);
   trouble();

@@ -92,7 +92,9 @@ b.bad { color: var(--bad); font-weight: 600; }
 .choice-name { flex: 1; min-width: 0; font-weight: 550; line-height: 1.3; overflow-wrap: anywhere; }
 .choice-name small, .store h2 small { font: 400 .8125rem/1.35 var(--mono); letter-spacing: 0; color: var(--quiet); overflow-wrap: anywhere; }
 .note { margin-top: 1rem; padding: .75rem; border-radius: .625rem; font-size: .875rem; color: var(--warn); background: var(--warn-bg); }
-.decide { display: flex; gap: .625rem; margin-top: 1.5rem; }
+.decide {
+  display: flex; gap: .625rem; margin-top: .75rem; padding: .75rem 0; position: sticky; bottom: 0; background: var(--card);
+}
 .decide button { min-height: 2.75rem; padding: .625rem 1.25rem; font-size: .9375rem; }
 .decide .primary { flex: 1; }
 .sheet footer { margin-top: 1.5rem; padding-top: 1rem; border-top: 1px dashed var(--edge); font-size: .8125rem; color: var(--quiet); }
@@ -126,7 +128,7 @@ b.bad { color: var(--bad); font-weight: 600; }
   display: grid; gap: 2rem; grid-template-columns: minmax(0, 1fr) minmax(20rem, 26rem); align-items: start;
   max-width: 96rem; margin: 0 auto; padding: 2rem clamp(1rem, 3vw, 2.5rem) 5rem;
 }
-.column { display: grid; gap: 1.25rem; min-width: 0; }
+.column { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.25rem; min-width: 0; }
 /* Beside the stores, and never taller than the window: the till roll scrolls by itself. */
 .side { position: sticky; top: 1.5rem; display: flex; flex-direction: column; max-height: calc(100vh - 7.5rem); }
 .side .tape { flex: 0 1 auto; display: flex; flex-direction: column; }
@@ -165,7 +167,7 @@ progress::-moz-progress-bar { background: var(--accent); }
 .troubles { display: flex; align-items: center; gap: .75rem; margin-top: .875rem; padding: .5rem .5rem .5rem .75rem; border-radius: .625rem; color: var(--warn); background: var(--warn-bg); }
 .troubles ul { flex: 1; display: grid; gap: .25rem; font-size: .875rem; font-weight: 550; line-height: 1.35; }
 .troubles .primary { font-size: .8125rem; min-height: 2rem; padding: .3125rem .875rem; }
-.actions { display: grid; grid-template-columns: 5fr 7fr; gap: .5rem; margin: 1rem 0; }
+.actions { display: grid; grid-template-columns: repeat(auto-fit, minmax(11.5rem, 1fr)); gap: .5rem; margin: 1rem 0; }
 .actions button { font-size: .8125rem; padding: .4375rem .375rem; }
 .store details { border-top: 1px solid var(--line); margin: 0 -1.25rem; padding: 0 1.25rem; }
 summary { display: flex; align-items: center; gap: .5rem; padding: .75rem 0; font-size: .875rem; font-weight: 550; color: var(--quiet); cursor: pointer; list-style: none; }

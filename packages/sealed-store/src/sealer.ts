@@ -1,0 +1,82 @@
+import { type DomainPrefix, StoredTokensError } from "@retail-pos/core";
+import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
+import { isKeyId, type Keys } from "./keys.js";
+
+/** What a seal is bound to: it opens here and nowhere else. */
+export interface Place {
+  readonly domainPrefix: DomainPrefix;
+  readonly version: string;
+}
+
+/** Which of the two tokens, or they could be swapped within a record. */
+export type Part = "access" | "refresh";
+
+export interface Sealer {
+  seal(token: string, part: Part, place: Place): Promise<string>;
+  /** @throws {StoredTokensError} naming the problem, never a token. */
+  open(text: unknown, part: Part, place: Place): Promise<string>;
+}
+
+/** The protected header: readable by anybody, changed by nobody who has not the key (RFC 7516, 5.1). */
+interface Header {
+  readonly alg: "dir";
+  readonly enc: "A256GCM";
+  readonly kid: string;
+  readonly retailer: string;
+  readonly version: string;
+  readonly part: Part;
+}
+
+const inRecord = { access: "access.value", refresh: "refreshToken" } as const;
+
+/** Compact JWEs (RFC 7516), encrypted with the key itself and a nonce of their own. */
+export function sealer(keys: Keys): Sealer {
+  return { seal, open };
+
+  async function seal(token: string, part: Part, { domainPrefix, version }: Place): Promise<string> {
+    const { id: kid, secret } = keys.first;
+    const header: Header = { alg: "dir", enc: "A256GCM", kid, retailer: domainPrefix, version, part };
+    return new CompactEncrypt(Buffer.from(token)).setProtectedHeader({ ...header }).encrypt(secret);
+  }
+
+  async function open(text: unknown, part: Part, place: Place): Promise<string> {
+    const fail = (problem: string): never => {
+      throw new StoredTokensError(`${inRecord[part]} ${problem}`, { domainPrefix: place.domainPrefix });
+    };
+    const { kid } = headerOf(text) ?? fail("is not sealed");
+    const secret = keys.secretOf(kid) ?? fail(`is sealed with the key "${kid}", which is not among keys`);
+    const { token, header } =
+      (await decrypted(text as string, secret)) ??
+      fail(`was changed after it was sealed, or the key "${kid}" has another secret now`);
+    if (header.retailer !== place.domainPrefix) fail("was sealed for another retailer");
+    if (header.version !== place.version) fail("was sealed for another version of the record");
+    if (header.part !== part) fail("was sealed as the other token of the record");
+    return token;
+  }
+}
+
+/** Not to be trusted yet: whoever writes to the store writes this. */
+function headerOf(text: unknown): Header | undefined {
+  try {
+    const header = decodeProtectedHeader(String(text));
+    const isOurs = header.alg === "dir" && isKeyId(header.kid) && typeof header["retailer"] === "string";
+    return isOurs ? (header as unknown as Header) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function decrypted(
+  jwe: string,
+  secret: Uint8Array,
+): Promise<{ token: string; header: Header } | undefined> {
+  try {
+    const { plaintext, protectedHeader } = await compactDecrypt(jwe, secret, {
+      keyManagementAlgorithms: ["dir"],
+      contentEncryptionAlgorithms: ["A256GCM"],
+    });
+    return { token: Buffer.from(plaintext).toString(), header: protectedHeader as unknown as Header };
+  } catch {
+    return undefined; // the library does not say why either, which is right
+  }
+}

@@ -1,0 +1,15 @@
+-- The tables of @retail-pos/store-postgres.
+CREATE TABLE IF NOT EXISTS "retail_pos_tokens" (
+  domain_prefix text PRIMARY KEY,
+  access_token  text NOT NULL,
+  expires_at    double precision,
+  refresh_token text NOT NULL,
+  issued_at     double precision NOT NULL,
+  version       text NOT NULL,
+  refused_at    double precision
+);
+CREATE TABLE IF NOT EXISTS "retail_pos_tokens_lock" (
+  key      text PRIMARY KEY,
+  owner    text NOT NULL,
+  ends_at  timestamptz NOT NULL
+);

@@ -1,0 +1,51 @@
+import type { Lock, TokenStore } from "@retail-pos/core";
+import { asker, type PostgresPool } from "./pool.js";
+import { postgresLock } from "./postgres-lock.js";
+import { postgresStore } from "./postgres-store.js";
+import { migrate, tablesAt } from "./schema.js";
+
+export type { PostgresPool };
+
+export interface PostgresTokensOptions {
+  /** A `Pool` of `pg`; two connections are enough. You end it. */
+  pool: PostgresPool;
+  /**
+   * Name of the tokens' table, `schema.name` or a name on the search path; the lock's has `_lock` behind.
+   * Default `retail_pos_tokens`. Letter case counts. Two applications in one database need two tables.
+   */
+  table?: string;
+}
+
+/** What `retailPos` takes as `store` and `lock`, and what makes the tables. */
+export interface PostgresTokens {
+  readonly store: TokenStore;
+  readonly lock: Lock;
+  /**
+   * Creates the two tables where they are missing; safe to call at every start, from many processes at once.
+   * The schema has to exist. Rejects with an `Error` when they cannot be created.
+   */
+  readonly migrate: () => Promise<void>;
+}
+
+/**
+ * Keeps tokens in PostgreSQL, and lets one process at a time renew a retailer's. No connection is held
+ * between statements.
+ *
+ * Store and `migrate` reject with an `Error` (with the SQLSTATE or the network's `code`) when PostgreSQL cannot
+ * be used. The lock rejects when it cannot be taken because PostgreSQL cannot be used; else it settles as the
+ * work does.
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function postgresTokens(options: PostgresTokensOptions): PostgresTokens {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  const { pool, table = "retail_pos_tokens" } = options;
+  if (typeof pool?.query !== "function") throw new TypeError("pool must be a Pool of pg");
+  const tables = tablesAt(table);
+  const ask = asker(pool);
+  return {
+    store: postgresStore(ask, tables),
+    lock: postgresLock(ask, tables),
+    migrate: () => migrate(ask, tables),
+  };
+}

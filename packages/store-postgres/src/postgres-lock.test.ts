@@ -1,0 +1,241 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { lockContract } from "@retail-pos/sandbox/contracts";
+import type pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { canRun, connect, schema, setUp, tearDown, url } from "../testing/postgres.js";
+import { postgresTokens } from "./index.js";
+import { type Ask, asker } from "./pool.js";
+import { postgresLock } from "./postgres-lock.js";
+import { tablesAt } from "./schema.js";
+
+const table = `${schema}.tokens`;
+const locks = `${table}_lock`;
+
+describe.skipIf(!canRun)("a lock on PostgreSQL", () => {
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    await setUp();
+    pool = connect();
+    await postgresTokens({ pool, table }).migrate();
+  });
+  afterAll(async () => {
+    expect((await pool.query(`SELECT * FROM ${locks}`)).rows).toEqual([]);
+    await tearDown();
+  });
+
+  lockContract(test, () => postgresTokens({ pool, table }).lock, { shared: true });
+  // Work that outlasts the lease, with a lease short enough to be outlasted here.
+  lockContract(
+    (name, run) => (name.includes("another process") ? test(`short lease, ${name}`, run) : undefined),
+    () => postgresLock(asker(pool), tablesAt(table), 300),
+    { shared: true, slowWorkMs: 700 },
+  );
+
+  describe("through a pool of one connection", () => {
+    let one: pg.Pool;
+    beforeAll(() => {
+      one = connect({ max: 1 });
+    });
+    lockContract(test, () => postgresTokens({ pool: one, table }).lock, { shared: true });
+  });
+
+  describe("whose default isolation is serializable", () => {
+    let strict: pg.Pool;
+    beforeAll(() => {
+      strict = connect({ options: "-c default_transaction_isolation=serializable" });
+    });
+    lockContract(test, () => postgresTokens({ pool: strict, table }).lock, { shared: true });
+  });
+
+  test("fifty retailers at once go through a pool of two, which stays free for their work", async () => {
+    const two = connect({ max: 2 });
+    const { lock } = postgresTokens({ pool: two, table });
+    let inside = 0;
+    let all = () => {};
+    const everybodyIsIn = new Promise<void>((resolve) => {
+      all = resolve;
+    });
+    const work = Array.from({ length: 50 }, (_, index) =>
+      lock(`id/retailer-${index}`, async () => {
+        inside += 1;
+        if (inside === 50) all();
+        await everybodyIsIn;
+        return (await two.query("SELECT $1::int AS answer", [index])).rows[0].answer;
+      }),
+    );
+    expect(await Promise.all(work)).toEqual(Array.from({ length: 50 }, (_, index) => index));
+  });
+
+  describe("as a lease", () => {
+    const leaseMs = 300;
+    let children: ChildProcess[] = [];
+    afterEach(() => {
+      for (const child of children) child.kill("SIGKILL");
+      children = [];
+    });
+    const lock = (ask: Ask = asker(pool), ms = leaseMs) => postgresLock(ask, tablesAt(table), ms);
+    const ownerOf = async (key: string) =>
+      (await pool.query(`SELECT owner FROM ${locks} WHERE key = $1`, [key])).rows[0]?.owner;
+
+    test("of a killed process ends by itself", async () => {
+      const owner = await holder("killed", 60_000);
+      owner.child.kill("SIGKILL");
+      expect(await lock()("killed", async () => "mine now")).toBe("mine now");
+    });
+
+    test("of a process that ends in peace keeps nobody waiting, nor the process alive", async () => {
+      const owner = await holder("peace", 100);
+      expect(await lock()("peace", async () => "mine now")).toBe("mine now");
+      await owner.ended;
+      expect(owner.said).toEqual(["held", "done"]);
+      expect(owner.child.exitCode).toBe(0);
+    });
+
+    test("lost in a paused process: its work ends well, and the next owner's lock is left alone", async () => {
+      const owner = await holder("paused", 200);
+      owner.child.kill("SIGSTOP");
+      await lock()("paused", async () => {
+        const mine = await ownerOf("paused");
+        owner.child.kill("SIGCONT");
+        await owner.ended; // it has worked to its end and released what it could
+        expect(owner.said).toEqual(["held", "done"]);
+        expect(await ownerOf("paused")).toBe(mine);
+      });
+    });
+
+    test("that was lost is neither extended nor released", async () => {
+      let seized: unknown[] = [];
+      const result = await lock()("lost", async () => {
+        const seize = `UPDATE ${locks} SET owner = 'somebody else' WHERE key = 'lost' RETURNING *`;
+        seized = (await pool.query(seize)).rows;
+        await sleep(leaseMs); // time for an extension
+        return "worked";
+      });
+      expect(result).toBe("worked");
+      const { rows } = await pool.query(`DELETE FROM ${locks} WHERE key = 'lost' RETURNING *`);
+      expect(seized).toHaveLength(1);
+      expect(rows).toEqual(seized);
+    });
+
+    test("is extended again after an extension failed, and lasts through cut connections", async () => {
+      const own = connect({ max: 2 });
+      let extensions = 0;
+      const flaky = lock((doing, ...rest) => {
+        if (doing.startsWith("extend") && extensions++ === 0) return Promise.reject(new Error("cut"));
+        return asker(own)(doing, ...rest);
+      });
+      const events: string[] = [];
+      let waiter: Promise<unknown> | undefined;
+      await flaky("cut", async () => {
+        waiter = lock()("cut", async () => events.push("waiter"));
+        const { rows } = await own.query("SELECT pg_backend_pid() AS pid");
+        await pool.query("SELECT pg_terminate_backend($1)", [rows[0].pid]);
+        await sleep(leaseMs * 2.5);
+        events.push("worked");
+      });
+      await waiter;
+      expect(events).toEqual(["worked", "waiter"]);
+      expect(extensions).toBeGreaterThan(1);
+    });
+
+    test("runs on the database's clock: one that ended an hour ago is free, one in the future is not", async () => {
+      await pool.query(
+        `INSERT INTO ${locks} VALUES ('past', 'dead', now() - interval '1 hour'), ('future', 'alive', now() + interval '1 hour')`,
+      );
+      expect(await lock()("past", async () => "free")).toBe("free");
+      let started = false;
+      const waiting = lock()("future", async () => {
+        started = true;
+      });
+      for (let round = 0; round < 5; round += 1) await lock()("past", async () => {});
+      expect(started).toBe(false);
+      await pool.query(`DELETE FROM ${locks} WHERE key = 'future'`);
+      await waiting;
+    });
+
+    test("asking for one that is held writes nothing", async () => {
+      const rowNow = async () =>
+        (await pool.query(`SELECT xmin, xmax, ctid FROM ${locks} WHERE key = 'asked'`)).rows;
+      let asked = 0;
+      let rival: Promise<unknown> | undefined;
+      await lock(asker(pool), 60_000)("asked", async () => {
+        const before = await rowNow();
+        await new Promise<void>((resolve) => {
+          const counting: Ask = async (...question) => {
+            const answer = await asker(pool)(...question);
+            if (++asked === 3) resolve();
+            return answer;
+          };
+          rival = lock(counting, 60_000)("asked", async () => {});
+        });
+        expect(await rowNow()).toEqual(before);
+      });
+      await rival;
+    });
+
+    test("is taken by the same owner twice when its answer was lost and the question repeated", async () => {
+      const ask = asker(pool);
+      const twice = lock(async (...asked) => {
+        await ask(...asked);
+        return ask(...asked);
+      }, 60_000);
+      expect(await twice("twice", async () => "taken")).toBe("taken");
+    });
+
+    test("that cannot be taken rejects, with nothing done and nothing left behind", async () => {
+      let worked = false;
+      const unreachable = lock(async (doing, ...rest) => {
+        const answer = await asker(pool)(doing, ...rest);
+        if (doing.startsWith("take")) throw new Error("the answer was lost");
+        return answer;
+      }, 60_000);
+      const taking = unreachable("unreachable", async () => {
+        worked = true;
+      });
+      await expect(taking).rejects.toThrow("the answer was lost");
+      expect(worked).toBe(false);
+      expect(await lock()("unreachable", async () => "free")).toBe("free");
+    });
+
+    test("in a database that cannot be reached rejects, saying so", async () => {
+      const { lock, store, migrate } = postgresTokens({
+        pool: connect({ connectionString: "postgresql://127.0.0.1:1/none" }),
+      });
+      await expect(lock("id/retailer", async () => {})).rejects.toThrow(
+        /^PostgreSQL could not take the lock id\/retailer: .*ECONNREFUSED/,
+      );
+      await expect(store.load("retailer" as never)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+      await expect(migrate()).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    });
+
+    test("that cannot be released costs the work neither its result nor its error", async () => {
+      const deaf = lock((doing, ...rest) =>
+        doing.startsWith("release") ? Promise.reject(new Error("cut")) : asker(pool)(doing, ...rest),
+      );
+      expect(await deaf("deaf", async () => "result")).toBe("result");
+      const error = new Error("of the work");
+      await expect(deaf("deaf", () => Promise.reject(error))).rejects.toBe(error);
+      await lock()("deaf", async () => {});
+    });
+
+    /** A process of its own that holds the lock; resolves once it does. */
+    async function holder(key: string, workMs: number) {
+      const program = fileURLToPath(new URL("../testing/holder.mjs", import.meta.url));
+      const child = spawn(process.execPath, [program, url, table, key, String(leaseMs), String(workMs)], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      children.push(child);
+      const said: string[] = [];
+      const lines = createInterface(child.stdout);
+      lines.on("line", (line) => said.push(line));
+      const ended = once(child, "close");
+      await Promise.race([once(lines, "line"), ended]);
+      expect(said).toEqual(["held"]);
+      return { child, said, ended };
+    }
+  });
+});

@@ -1,0 +1,207 @@
+import { inspect } from "node:util";
+import { type DomainPrefix, retailPos, StoredTokensError, type TokenSet } from "@retail-pos/core";
+import { storeContract } from "@retail-pos/sandbox/contracts";
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { canRun, connect, schema, setUp, tearDown } from "../testing/postgres.js";
+import { type PostgresPool, postgresTokens } from "./index.js";
+
+const retailer = "harbour-coffee" as DomainPrefix;
+const set: TokenSet = {
+  domainPrefix: retailer,
+  access: { value: "canary-access", expiresAt: 1_767_225_600_123.5 },
+  refreshToken: "canary-refresh",
+  issuedAt: 1_767_139_200_456,
+  version: "one",
+};
+const application = {
+  authUrl: "https://secure.pos.example",
+  baseUrl: "https://{domain_prefix}.pos.example",
+  clientId: "id",
+  clientSecret: "secret",
+  redirectUri: "https://app.example/callback",
+};
+
+describe.skipIf(!canRun)("a store on PostgreSQL", () => {
+  let pool: pg.Pool;
+  const table = `${schema}.tokens`;
+  beforeAll(async () => {
+    await setUp();
+    pool = connect();
+    await postgresTokens({ pool, table }).migrate();
+  });
+  afterAll(tearDown);
+
+  storeContract(test, () => postgresTokens({ pool, table }).store, { shared: true });
+
+  describe("whose default isolation is serializable", () => {
+    storeContract(
+      test,
+      () => {
+        const options = "-c default_transaction_isolation=serializable";
+        return postgresTokens({ pool: connect({ options, max: 4 }), table }).store;
+      },
+      { shared: true },
+    );
+  });
+
+  test("of saves from two connections that replace the same version, round after round, one saves", async () => {
+    const stores = [connect({ max: 1 }), connect({ max: 1 })].map(
+      (own) => postgresTokens({ pool: own, table }).store,
+    );
+    let held = set;
+    await stores[0]?.save(held);
+    for (let round = 0; round < 50; round += 1) {
+      const rivals = stores.map((_, index) => ({ ...set, version: `${round}-${index}` }));
+      const saved = await Promise.all(
+        stores.map((store, index) => store.save(rivals[index] as TokenSet, held)),
+      );
+      expect(saved.filter(Boolean)).toHaveLength(1);
+      held = rivals[saved.indexOf(true)] as TokenSet;
+    }
+    expect(await stores[1]?.load(retailer)).toEqual(held);
+  });
+
+  test("numbers are read exactly, however the application has set its driver up", async () => {
+    const types = { getTypeParser: () => (text: string) => `changed ${text}` };
+    const strange = connect({
+      types: { getTypeParser: (oid: number) => (oid === 25 ? String : types.getTypeParser()) },
+    } as object);
+    const { store } = postgresTokens({ pool: strange, table });
+    const odd = {
+      ...set,
+      issuedAt: 0.1 + 0.2,
+      access: { value: "a", expiresAt: Number.MAX_VALUE },
+      refusedAt: -1e-7,
+    };
+    await store.save(odd);
+    expect(await store.load(retailer)).toEqual(odd);
+  });
+
+  test("a connection that is cut rejects what it was asked, and the next question finds another", async () => {
+    const own = connect({ max: 1 });
+    const { store } = postgresTokens({ pool: own, table });
+    await store.save(set);
+    const client = await own.connect();
+    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+    client.release();
+    const slow = own.query("SELECT pg_sleep(60)").catch((error: unknown) => error);
+    const waiting = store.load(retailer);
+    await pool.query("SELECT pg_terminate_backend($1)", [rows[0].pid]);
+    expect(await slow).toBeInstanceOf(Error);
+    expect(await waiting).toEqual(set);
+  });
+
+  const edits: Record<string, string> = {
+    "an empty access token": "access_token = ''",
+    "an access token with a line break": "access_token = E'canary\\r\\nx'",
+    "no access token": "access_token = NULL",
+    "an empty refresh token": "refresh_token = ''",
+    "no refresh token": "refresh_token = NULL",
+    "an endless expiry": "expires_at = 'Infinity'",
+    "an expiry that is no number": "expires_at = 'NaN'",
+    "no time of issue": "issued_at = NULL",
+    "a refusal that is no number": "refused_at = 'NaN'",
+    "no version": "version = NULL",
+    "an empty version": "version = ''",
+  };
+  describe("after somebody edited the record", () => {
+    const edited = `${schema}.edited`;
+    beforeAll(async () => {
+      await postgresTokens({ pool, table: edited }).migrate();
+      for (const column of ["access_token", "refresh_token", "issued_at", "version"])
+        await pool.query(`ALTER TABLE ${edited} ALTER ${column} DROP NOT NULL`);
+    });
+
+    test.each(Object.entries(edits))(
+      "%s: StoredTokensError, and the next login replaces it",
+      async (_what, edit) => {
+        const tokens = postgresTokens({ pool, table: edited });
+        await tokens.store.save(set);
+        await pool.query(`UPDATE ${edited} SET ${edit}`);
+        const error = await tokenOf(tokens);
+        expect(error).toBeInstanceOf(StoredTokensError);
+        expect(shownBy(error)).not.toContain("canary");
+        if (edit.startsWith("version")) expect(await tokens.store.save(set, set)).toBe(false);
+        await tokens.store.save(set);
+        expect(await tokens.store.load(retailer)).toEqual(set);
+      },
+    );
+  });
+
+  const layouts: Record<string, string> = {
+    "instants as timestamps": `ALTER TABLE $ ALTER issued_at TYPE timestamptz USING now()`,
+    "tokens as JSON": `ALTER TABLE $ ALTER access_token TYPE jsonb USING '{"canary":1}'::jsonb`,
+    "tokens as bytes": `ALTER TABLE $ ALTER refresh_token TYPE bytea USING 'canary'::bytea`,
+    "a column that is gone": `ALTER TABLE $ DROP version`,
+  };
+  test.each(Object.entries(layouts))(
+    "another layout, %s: an error that shows no token",
+    async (what, alter) => {
+      const other = `${schema}.layout_${what.length}`;
+      const tokens = postgresTokens({ pool, table: other });
+      await tokens.migrate();
+      await tokens.store.save(set);
+      await pool.query(alter.replace("$", other));
+      const error = await tokenOf(tokens);
+      expect(error).toBeInstanceOf(Error);
+      expect(shownBy(error)).not.toContain("canary");
+    },
+  );
+
+  test("an error of the database shows no token, though its message, detail or context do", async () => {
+    const failing = `${schema}.failing`;
+    const { store, migrate } = postgresTokens({ pool, table: failing });
+    await migrate();
+    const setups = [
+      `ALTER TABLE ${failing} ADD CONSTRAINT short CHECK (length(access_token) < 5)`, // detail quotes the row
+      `ALTER TABLE ${failing} DROP CONSTRAINT short, ALTER access_token TYPE double precision USING 1`, // message quotes the value
+      `ALTER TABLE ${failing} ALTER access_token TYPE text;
+       CREATE FUNCTION ${schema}.tell() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'no %', NEW.access_token USING HINT = NEW.refresh_token; END $$;
+       CREATE TRIGGER tell BEFORE INSERT ON ${failing} FOR EACH ROW EXECUTE FUNCTION ${schema}.tell()`,
+    ];
+    const codes = [];
+    for (const setup of setups) {
+      await pool.query(setup);
+      const error = await store.save(set).catch((thrown: unknown) => thrown);
+      expect((error as Error).message).toMatch(
+        /^PostgreSQL could not save the tokens of retailer "harbour-coffee": /,
+      );
+      expect(shownBy(error)).not.toContain("canary");
+      codes.push((error as { code?: string }).code);
+    }
+    expect(codes).toEqual(["23514", "22P02", "P0001"]);
+  });
+
+  test("an error that quotes a token in other words has it hidden", async () => {
+    const broken: PostgresPool = {
+      query: async (_text, values) => Promise.reject(new Error(`cannot send ${values}`)),
+    };
+    const error = await postgresTokens({ pool: broken })
+      .store.save(set)
+      .catch((thrown: unknown) => thrown);
+    expect((error as Error).message).toContain("cannot send harbour-coffee,[hidden],");
+    expect(shownBy(error)).not.toContain("canary");
+  });
+
+  test("a table that is missing is named", async () => {
+    const { store } = postgresTokens({ pool, table: `${schema}.missing` });
+    await expect(store.load(retailer)).rejects.toMatchObject({
+      code: "42P01",
+      message: expect.stringContaining("missing"),
+    });
+  });
+});
+
+function tokenOf(tokens: ReturnType<typeof postgresTokens>): Promise<unknown> {
+  const pos = retailPos({ ...application, ...tokens });
+  return pos
+    .tokens(retailer)
+    .token()
+    .catch((thrown: unknown) => thrown);
+}
+
+function shownBy(error: unknown): string {
+  return inspect(error, { depth: 9, showHidden: true }) + JSON.stringify(error);
+}

@@ -1,0 +1,66 @@
+import type { Ask } from "./pool.js";
+
+/** The two tables, quoted: ready to stand in a statement. */
+export interface Tables {
+  readonly tokens: string;
+  readonly locks: string;
+}
+
+/** PostgreSQL cuts longer names off; `_lock` has to fit behind. */
+const LONGEST_NAME = 63 - "_lock".length;
+
+/** @throws {TypeError} when `table` is not a name, or a schema's name, a dot and a name. */
+export function tablesAt(table: unknown): Tables {
+  const names = typeof table === "string" ? table.split(".") : [];
+  if (names.length < 1 || names.length > 2 || !names.every(isName)) {
+    throw new TypeError(
+      `table must be a name, or schema.name, of letters, digits, "_", "-" and "$", at most ${LONGEST_NAME} bytes each`,
+    );
+  }
+  const quoted = (suffix: string) => `"${names.join('"."')}${suffix}"`;
+  return { tokens: quoted(""), locks: quoted("_lock") };
+}
+
+function isName(text: string): boolean {
+  return /^[\p{L}_][\p{L}\p{N}_$-]*$/u.test(text) && Buffer.byteLength(text) <= LONGEST_NAME;
+}
+
+/**
+ * The tables. `schema.sql` of this package is this text for the default name. Instants are epoch
+ * milliseconds; a lease ends on the database's own clock.
+ */
+export function schemaSql({ tokens, locks }: Tables): string {
+  return `-- The tables of @retail-pos/store-postgres.
+CREATE TABLE IF NOT EXISTS ${tokens} (
+  domain_prefix text PRIMARY KEY,
+  access_token  text NOT NULL,
+  expires_at    double precision,
+  refresh_token text NOT NULL,
+  issued_at     double precision NOT NULL,
+  version       text NOT NULL,
+  refused_at    double precision
+);
+CREATE TABLE IF NOT EXISTS ${locks} (
+  key      text PRIMARY KEY,
+  owner    text NOT NULL,
+  ends_at  timestamptz NOT NULL
+);
+`;
+}
+
+/** Makes what is missing. Needs no right to create anything when nothing is. */
+export async function migrate(ask: Ask, tables: Tables): Promise<void> {
+  const doing = `create the tables ${tables.tokens} and ${tables.locks}`;
+  const { rows } = await ask(
+    doing,
+    "SELECT to_regclass($1) IS NOT NULL AND to_regclass($2) IS NOT NULL AS done",
+    [tables.tokens, tables.locks],
+  );
+  if (rows[0]?.["done"] === true) return;
+  // One message without parameters is one transaction. The lock is for CREATE TABLE IF NOT EXISTS, which
+  // fails when two run it at once.
+  await ask(
+    doing,
+    `SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'));\n${schemaSql(tables)}`,
+  );
+}

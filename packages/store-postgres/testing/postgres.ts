@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+
+/** The database that tests use: `DATABASE_URL`, else `test` on this machine. */
+export const url: string = process.env["DATABASE_URL"] ?? "postgresql://root@127.0.0.1:5432/test";
+
+/** Without a PostgreSQL these tests are skipped; where `CI` is set they fail instead. */
+export const canRun: boolean = await answers();
+if (!canRun && process.env["CI"])
+  throw new Error("With CI set nothing may be skipped: no PostgreSQL answers at DATABASE_URL");
+
+/** A schema of this run's own: whatever a test makes is in it, and goes with it. */
+export const schema: string = `test_${randomBytes(8).toString("hex")}`;
+
+const pools: pg.Pool[] = [];
+
+/** A pool that `tearDown` ends. */
+export function connect(config: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, ...config });
+  pool.on("error", () => {});
+  pools.push(pool);
+  return pool;
+}
+
+export async function setUp(): Promise<void> {
+  await connect({ max: 1 }).query(`CREATE SCHEMA ${schema}`);
+}
+
+export async function tearDown(): Promise<void> {
+  await pools[0]?.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+  await Promise.all(pools.map((pool) => pool.end()));
+}
+
+async function answers(): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,47 @@
+import { createServer } from "node:net";
+import type { DomainPrefix } from "@retail-pos/core";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { expect, test } from "vitest";
+import { type RedisTokensOptions, redisTokens } from "./index.js";
+
+const client = { eval: async () => 1, evalsha: async () => 1 };
+const mistakes: readonly (readonly [string, object, string])[] = [
+  ["no client", {}, "client"],
+  ["a client that is null", { client: null }, "client"],
+  ["a client that is an address", { client: "redis://127.0.0.1" }, "client"],
+  ["a client of another kind", { client: { get() {}, set() {}, eval() {} } }, "client"],
+  ["a prefix that is no text", { client, prefix: 7 }, "prefix"],
+  ["a prefix that is null", { client, prefix: null }, "prefix"],
+];
+test.each(mistakes)("%s is a TypeError that names the option", (_what, options, name) => {
+  const mistake = () => redisTokens(options as RedisTokensOptions);
+  expect(mistake).toThrow(TypeError);
+  expect(mistake).toThrow(name);
+});
+
+test("without options there is a TypeError too", () => {
+  expect(() => redisTokens(undefined as unknown as RedisTokensOptions)).toThrow(TypeError);
+});
+
+test("a Redis that cannot be reached rejects what is asked, saying what and why", async () => {
+  const port = await freePort();
+  const ioredis = new Redis(port, { maxRetriesPerRequest: 0 }).on("error", () => {});
+  const nodeRedis = createClient({ url: `redis://127.0.0.1:${port}`, disableOfflineQueue: true });
+  for (const each of [ioredis, nodeRedis]) {
+    const { store, lock } = redisTokens({ client: each });
+    await expect(store.load("harbour-coffee" as DomainPrefix)).rejects.toThrow(
+      /^Redis could not load the tokens of retailer "harbour-coffee": ./,
+    );
+    await expect(lock("id/harbour-coffee", async () => {})).rejects.toThrow(/^Redis could not take the lock/);
+  }
+  ioredis.disconnect();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,36 @@
+import type { Lock, TokenStore } from "@retail-pos/core";
+import { type IoRedisClient, type NodeRedisClient, type RedisClient, runner } from "./client.js";
+import { redisLock } from "./redis-lock.js";
+import { redisStore } from "./redis-store.js";
+
+export type { IoRedisClient, NodeRedisClient, RedisClient };
+
+export interface RedisTokensOptions {
+  /** A connected client of `ioredis` or `redis`, of one server or of a cluster. You close it. */
+  client: RedisClient;
+  /** What every key begins with. Default `retail-pos:`. Two applications on one Redis need two prefixes. */
+  prefix?: string;
+}
+
+/** What `retailPos` takes as `store` and `lock`. */
+export interface RedisTokens {
+  readonly store: TokenStore;
+  readonly lock: Lock;
+}
+
+/**
+ * Keeps tokens in Redis, and lets one process at a time renew a retailer's.
+ *
+ * The store rejects with an `Error` (the client's `code` where it has one) when Redis cannot be used, with
+ * `StoredTokensError` for a key that holds no hash. The lock rejects when it cannot be taken because
+ * Redis cannot be used; else it settles as the work does.
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function redisTokens(options: RedisTokensOptions): RedisTokens {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  const { client, prefix = "retail-pos:" } = options;
+  if (typeof prefix !== "string") throw new TypeError("prefix must be text");
+  const run = runner(client);
+  return { store: redisStore(run, prefix), lock: redisLock(run, prefix) };
+}

@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { lockContract } from "@retail-pos/sandbox/contracts";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Connection, canRun, connectIoRedis, kinds, prefix, sweep, url } from "../testing/redis.js";
+import { runner } from "./client.js";
+import { redisTokens } from "./index.js";
+import { redisLock } from "./redis-lock.js";
+
+afterAll(async () => {
+  if (canRun) expect(await sweep()).toEqual([]);
+});
+
+describe.skipIf(!canRun).each(kinds)("a lock on %s", (kind, connect) => {
+  let here: Connection;
+  let there: Connection;
+  beforeAll(async () => {
+    [here, there] = [await connect(), await connect()];
+  });
+  afterAll(() => {
+    here.close();
+    there.close();
+  });
+
+  const turns = { next: 0 };
+  const either = () => (turns.next++ % 2 === 0 ? here : there);
+  lockContract(test, () => redisTokens({ ...either(), prefix }).lock, { shared: true });
+  // Work that outlasts the lease, with a lease short enough to be outlasted here.
+  lockContract(
+    (name, run) =>
+      name.includes("another process") && !kind.includes("older")
+        ? test(`short lease, ${name}`, run)
+        : undefined,
+    () => redisLock(runner(either().client), prefix, 300),
+    { shared: true, slowWorkMs: 700 },
+  );
+});
+
+describe.skipIf(!canRun)("a lease", () => {
+  const leaseMs = 300;
+  let connection: Awaited<ReturnType<typeof connectIoRedis>>;
+  let children: ChildProcess[] = [];
+  beforeAll(async () => {
+    connection = await connectIoRedis();
+  });
+  afterEach(() => {
+    for (const child of children) child.kill("SIGKILL");
+    children = [];
+  });
+  afterAll(() => connection.close());
+  const lock = () => redisLock(runner(connection.client), prefix, leaseMs);
+
+  test("of a killed process ends by itself", async () => {
+    const owner = await holder("killed", 60_000);
+    owner.child.kill("SIGKILL");
+    expect(await lock()("killed", async () => "mine now")).toBe("mine now");
+  });
+
+  test("of a process that ends in peace keeps nobody waiting, nor the process alive", async () => {
+    const owner = await holder("peace", 100);
+    expect(await lock()("peace", async () => "mine now")).toBe("mine now");
+    await owner.ended;
+    expect(owner.said).toEqual(["held", "done"]);
+    expect(owner.child.exitCode).toBe(0);
+  });
+
+  test("lost in a paused process: its work ends well, and the next owner's lock is left alone", async () => {
+    const owner = await holder("paused", 200);
+    owner.child.kill("SIGSTOP");
+    await lock()("paused", async () => {
+      owner.child.kill("SIGCONT");
+      await owner.ended; // it has worked to its end and released what it could
+      expect(owner.said).toEqual(["held", "done"]);
+      expect(await connection.client.exists(`${prefix}{paused}:lock:paused`)).toBe(1);
+    });
+  });
+
+  test("that was lost is neither extended nor released", async () => {
+    const key = `${prefix}{lost}:lock:lost`;
+    const result = await lock()("lost", async () => {
+      await connection.client.set(key, "somebody else");
+      await sleep(leaseMs); // time for an extension
+      return "worked";
+    });
+    expect(result).toBe("worked");
+    expect(await connection.client.ttl(key)).toBe(-1); // as it was set
+    expect(await connection.client.getdel(key)).toBe("somebody else");
+  });
+
+  test("is extended again after an extension failed, and lasts through a cut connection", async () => {
+    const own = await connectIoRedis();
+    let failures = 0;
+    const flaky = redisLock(
+      (doing, ...rest) => {
+        if (doing.startsWith("extend") && failures++ === 0) return Promise.reject(new Error("cut"));
+        return runner(own.client)(doing, ...rest);
+      },
+      prefix,
+      leaseMs,
+    );
+    const events: string[] = [];
+    let waiter: Promise<unknown> | undefined;
+    await flaky("cut", async () => {
+      waiter = lock()("cut", async () => events.push("waiter"));
+      await connection.client.client("KILL", "ID", String(await own.client.client("ID")));
+      await sleep(leaseMs * 2.5);
+      events.push("worked");
+    });
+    await waiter;
+    expect(events).toEqual(["worked", "waiter"]);
+    expect(failures).toBeGreaterThan(1);
+    own.close();
+  });
+
+  test("is taken by the same owner twice when its answer was lost and the question repeated", async () => {
+    const run = runner(connection.client);
+    const twice = redisLock(
+      async (...asked) => {
+        await run(...asked);
+        return run(...asked);
+      },
+      prefix,
+      60_000,
+    );
+    expect(await twice("twice", async () => "taken")).toBe("taken");
+  });
+
+  test("that cannot be taken rejects, with nothing done and nothing left behind", async () => {
+    const run = runner(connection.client);
+    let worked = false;
+    const unreachable = redisLock(
+      async (doing, ...rest) => {
+        await run(doing, ...rest);
+        if (doing.startsWith("take")) throw new Error("the answer was lost");
+      },
+      prefix,
+      60_000,
+    );
+    const taking = unreachable("unreachable", async () => {
+      worked = true;
+    });
+    await expect(taking).rejects.toThrow("the answer was lost");
+    expect(worked).toBe(false);
+    expect(await lock()("unreachable", async () => "free")).toBe("free");
+  });
+
+  test("that cannot be released costs the work neither its result nor its error", async () => {
+    const run = runner(connection.client);
+    const deaf = redisLock(
+      (doing, ...rest) =>
+        doing.startsWith("release") ? Promise.reject(new Error("cut")) : run(doing, ...rest),
+      prefix,
+      leaseMs,
+    );
+    expect(await deaf("deaf", async () => "result")).toBe("result");
+    const error = new Error("of the work");
+    await expect(deaf("deaf", () => Promise.reject(error))).rejects.toBe(error);
+    await lock()("deaf", async () => {});
+  });
+
+  /** A process of its own that holds the lock; resolves once it does. */
+  async function holder(key: string, workMs: number) {
+    const program = fileURLToPath(new URL("../testing/holder.mjs", import.meta.url));
+    const child = spawn(process.execPath, [program, url, prefix, key, String(leaseMs), String(workMs)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    children.push(child);
+    const said: string[] = [];
+    const lines = createInterface(child.stdout);
+    lines.on("line", (line) => said.push(line));
+    const ended = once(child, "close");
+    await Promise.race([once(lines, "line"), ended]);
+    expect(said).toEqual(["held"]);
+    return { child, said, ended };
+  }
+});

@@ -1,0 +1,66 @@
+import { insistently } from "./patience.js";
+
+/** As much of an opened database as is used here. Every synchronous driver has it. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): SqliteStatement;
+}
+
+export interface SqliteStatement {
+  /** The first row as an object, or nothing. */
+  // biome-ignore lint/suspicious/noExplicitAny: no narrower type fits what all the drivers declare
+  get(...values: any[]): unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  run(...values: any[]): { changes: number | bigint };
+}
+
+/** How long SQLite itself waits for another process's write, milliseconds. The thread stands still meanwhile. */
+const BUSY_TIMEOUT_MS = 1000;
+/** `PRAGMA synchronous`: 2 is FULL. */
+const FULL = 2;
+
+/** @throws {TypeError} when it is no database, or one that answers with promises. */
+export function checkDatabase(database: unknown): SqliteDatabase {
+  const { exec, prepare } = Object(database) as { exec?: unknown; prepare?: unknown };
+  if (typeof exec !== "function" || typeof prepare !== "function")
+    throw new TypeError("database must be an opened SQLite database, with exec() and prepare()");
+  const opened = database as SqliteDatabase;
+  const statement = insistently("use the database", () => opened.prepare("SELECT 1 AS one"));
+  const row = typeof statement?.get === "function" && statement.get();
+  if (numberIn(row, "one") !== 1)
+    throw new TypeError("database must be of a synchronous driver, and give rows as objects");
+  return opened;
+}
+
+/** Settings of this connection, except for the journal mode, which stays with the file. Only ever raised. */
+export function prepareConnection(database: SqliteDatabase): void {
+  insistently("set the busy timeout", () => {
+    if ((pragma(database, "busy_timeout", "timeout") ?? 0) < BUSY_TIMEOUT_MS)
+      database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  });
+  preferWal(database);
+  // A rotated refresh token cannot be had again, so a save has to outlast a power failure too.
+  insistently("set the durability", () => {
+    if ((pragma(database, "synchronous") ?? 0) < FULL) database.exec("PRAGMA synchronous = FULL");
+  });
+}
+
+/** Readers and the writer do not block each other in WAL mode. Every other mode is as safe, only slower. */
+function preferWal(database: SqliteDatabase): void {
+  try {
+    const row = database.prepare("PRAGMA journal_mode").get() as { journal_mode?: unknown };
+    if (row.journal_mode !== "wal") database.exec("PRAGMA journal_mode = WAL");
+  } catch {
+    // In use by another process just now (which sets it too), or read-only: it stays as it is.
+  }
+}
+
+function pragma(database: SqliteDatabase, name: string, column: string = name): number | undefined {
+  return numberIn(database.prepare(`PRAGMA ${name}`).get(), column);
+}
+
+/** Some drivers give every integer as a bigint. */
+function numberIn(row: unknown, column: string): number | undefined {
+  const value: unknown = Object(row)[column];
+  return typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;
+}

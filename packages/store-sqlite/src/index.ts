@@ -1,0 +1,2 @@
+export type { SqliteDatabase, SqliteStatement } from "./database.js";
+export { type SqliteTokens, type SqliteTokensOptions, sqliteTokens } from "./sqlite-tokens.js";

@@ -1,0 +1,161 @@
+import type { Lock } from "@retail-pos/core";
+import { lockContract } from "@retail-pos/sandbox/contracts";
+import { afterAll, describe, expect, test } from "vitest";
+import { databases } from "../testing/databases.js";
+import { sqliteTokens } from "./index.js";
+import { type SqliteLockOptions, sqliteLock } from "./sqlite-lock.js";
+
+const here = databases();
+afterAll(here.end);
+
+const shared = here.newFile();
+
+describe("as applications have it", () => {
+  lockContract(test, () => sqliteTokens({ database: here.open(shared) }).lock, { shared: true });
+});
+describe("with a lease that work outlasts", () => {
+  lockContract(test, () => lockOn(shared, { leaseMs: 200 }), { shared: true, slowWorkMs: 600 });
+});
+describe("in memory", () => {
+  lockContract(test, () => sqliteTokens({ database: here.open(":memory:") }).lock);
+});
+
+describe("a lease", () => {
+  test("that nobody extends is free when it is over", async () => {
+    let now = 1000;
+    const file = here.newFile();
+    const [dead, next] = [lockOn(file, { clock: () => now }), lockOn(file, { clock: () => now })];
+    const held = gate();
+    const never = dead("shop", () => held.opened);
+    let started = false;
+    const waiter = next("shop", async () => {
+      started = true;
+    });
+    await next("another", async () => {});
+    expect(started).toBe(false);
+    now += 15_001; // the owner's timer runs on real time: to this clock it is dead
+    await waiter;
+    held.open();
+    await never;
+  });
+
+  test("taken over after it ran out is not ended by its first owner", async () => {
+    let now = 1000;
+    const file = here.newFile();
+    const [slow, next, third] = [1, 2, 3].map(() => lockOn(file, { clock: () => now })) as [Lock, Lock, Lock];
+    const [slowWork, nextWork] = [gate(), gate()];
+    const [slowBegun, begun] = [gate(), gate()];
+    const slowEnd = slow("shop", () => {
+      slowBegun.open();
+      return slowWork.opened;
+    });
+    await slowBegun.opened;
+    now += 15_001;
+    const nextEnd = next("shop", () => {
+      begun.open();
+      return nextWork.opened;
+    });
+    await begun.opened;
+    slowWork.open();
+    await slowEnd;
+    let started = false;
+    const waiter = third("shop", async () => {
+      started = true;
+    });
+    await third("another", async () => {});
+    expect([started, rowsIn(file)]).toEqual([false, 1]);
+    nextWork.open();
+    await Promise.all([nextEnd, waiter]);
+    expect(rowsIn(file)).toBe(0);
+  });
+
+  test("from before the clock was set back counts as over", async () => {
+    const file = here.newFile();
+    const ahead = lockOn(file, { clock: () => 10_000_000 });
+    const held = gate();
+    const never = ahead("shop", () => held.opened);
+    expect(await lockOn(file, { clock: () => 1_000_000 })("shop", async () => "free")).toBe("free");
+    held.open();
+    await never;
+  });
+
+  test("edited into nonsense counts as over", async () => {
+    const file = here.newFile();
+    const lock = lockOn(file);
+    here.open(file).exec("INSERT INTO retail_pos_tokens_locks VALUES ('shop', 'somebody', 'soon')");
+    expect(await lock("shop", async () => "free")).toBe("free");
+  });
+});
+
+describe("when SQLite fails", () => {
+  test("a lock that cannot be had is an error, and the work is not done", async () => {
+    const file = here.newFile();
+    const lock = lockOn(file);
+    here.open(file).exec("DROP TABLE retail_pos_tokens_locks");
+    await expect(lock("shop", () => expect.unreachable("no lock, no work"))).rejects.toThrow(
+      'SQLite could not take the lock "shop": no such table',
+    );
+  });
+
+  test("a lock that cannot be given back does not change what the work answered", async () => {
+    const file = here.newFile();
+    const lock = lockOn(file);
+    const drop = async () => void here.open(file).exec("DROP TABLE retail_pos_tokens_locks");
+    expect(await lock("shop", () => drop().then(() => "answer"))).toBe("answer");
+    await expect(
+      lockOn(file)("shop", () => drop().then(() => Promise.reject(new Error("of the work")))),
+    ).rejects.toThrow("of the work");
+  });
+});
+
+test("many who wait in one process look at the file one at a time", async () => {
+  const database = here.open();
+  sqliteTokens({ database });
+  let looks = 0;
+  const counting = {
+    exec: (sql: string) => database.exec(sql),
+    prepare(sql: string) {
+      const statement = database.prepare(sql);
+      return {
+        get: (...values: unknown[]) => statement.get(...values),
+        run(...values: unknown[]) {
+          looks += Number(/^INSERT/.test(sql));
+          return statement.run(...values);
+        },
+      };
+    },
+  };
+  const lock = sqliteLock(counting, '"retail_pos_tokens_locks"');
+  const held = gate();
+  const all = Array.from({ length: 250 }, () => lock("shop", () => held.opened));
+  await lock("another", async () => {});
+  expect(looks).toBe(2);
+  held.open();
+  await Promise.all(all);
+});
+
+test("nothing stays in the table when everybody is done", async () => {
+  const file = here.newFile();
+  const lock = lockOn(file);
+  await Promise.all(Array.from({ length: 30 }, (_, index) => lock(`shop-${index % 3}`, async () => {})));
+  expect(rowsIn(file)).toBe(0);
+});
+
+function lockOn(file: string, options?: SqliteLockOptions): Lock {
+  const database = here.open(file);
+  sqliteTokens({ database });
+  return sqliteLock(database, '"retail_pos_tokens_locks"', options);
+}
+
+function rowsIn(file: string): number {
+  const row = here.open(file).prepare("SELECT count(*) AS rows FROM retail_pos_tokens_locks").get();
+  return (row as { rows: number }).rows;
+}
+
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}

@@ -1,0 +1,115 @@
+import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
+import type { SqliteDatabase } from "./database.js";
+import { insistently, patiently } from "./patience.js";
+
+/** A row as it comes out of the file: anybody may have edited it. */
+type Row = { readonly [column in (typeof columns)[number]]?: unknown };
+
+const columns = [
+  "version",
+  "access_token",
+  "access_expires_at",
+  "refresh_token",
+  "issued_at",
+  "refused_at",
+] as const;
+
+/**
+ * One row per retailer. Each method is one statement, so that what is stored is always a whole set.
+ *
+ * @param table quoted for SQL.
+ */
+export function sqliteStore(database: SqliteDatabase, table: string): TokenStore {
+  const assigned = columns.map((column) => `${column} = excluded.${column}`);
+  const select = prepare(`SELECT ${columns} FROM ${table} WHERE domain_prefix = ?`);
+  const put = prepare(
+    `INSERT INTO ${table} (${columns}, domain_prefix) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (domain_prefix) DO UPDATE SET ${assigned}`,
+  );
+  const replace = prepare(
+    `UPDATE ${table} SET ${columns.map((column) => `${column} = ?`)} WHERE domain_prefix = ? AND version = ?`,
+  );
+  const drop = prepare(`DELETE FROM ${table} WHERE domain_prefix = ?`);
+
+  return {
+    async load(domainPrefix) {
+      const row = await patiently(`load the tokens of retailer "${domainPrefix}"`, () =>
+        select.get(domainPrefix),
+      ).catch((error) => {
+        throw isTooLarge(error) ? unusable(domainPrefix, "it holds a number that is no instant") : error;
+      });
+      return row === undefined || row === null ? undefined : setIn(row, domainPrefix);
+    },
+    async save(next, replacing) {
+      const values = valuesOf(next);
+      const { changes } = await patiently(
+        `save the tokens of retailer "${next.domainPrefix}"`,
+        () => (replacing ? replace.run(...values, replacing.version) : put.run(...values)),
+        [next.access.value, next.refreshToken],
+      );
+      return Number(changes) === 1;
+    },
+    async remove(domainPrefix) {
+      await patiently(`remove the tokens of retailer "${domainPrefix}"`, () => drop.run(domainPrefix));
+    },
+  };
+
+  /** Fails here, at construction, where the table has other columns than ours. */
+  function prepare(sql: string) {
+    return insistently(`use the table ${table}`, () => database.prepare(sql));
+  }
+}
+
+/** In the order of the columns, the retailer last. */
+function valuesOf({
+  domainPrefix,
+  access,
+  refreshToken,
+  issuedAt,
+  version,
+  refusedAt,
+}: TokenSet): (string | number | null)[] {
+  const { value, expiresAt } = access;
+  return [version, value, expiresAt ?? null, refreshToken, issuedAt, refusedAt ?? null, domainPrefix];
+}
+
+/** @throws {StoredTokensError} naming the column, never its value. */
+function setIn(row: Row, domainPrefix: DomainPrefix): TokenSet {
+  const expiresAt = instantOrNone("access_expires_at");
+  const refusedAt = instantOrNone("refused_at");
+  return {
+    domainPrefix,
+    access: { value: text("access_token"), ...(expiresAt !== undefined && { expiresAt }) },
+    refreshToken: text("refresh_token"),
+    issuedAt: instantOrNone("issued_at") ?? fail("issued_at is missing"),
+    version: text("version"),
+    ...(refusedAt !== undefined && { refusedAt }),
+  };
+
+  function text(column: keyof Row): string {
+    const value = row[column];
+    return typeof value === "string" && value !== "" ? value : fail(`${column} is no text`);
+  }
+
+  function instantOrNone(column: keyof Row): number | undefined {
+    const value = row[column];
+    if (value === null || value === undefined) return undefined;
+    const instant = typeof value === "bigint" ? Number(value) : value; // as some drivers give integers
+    return typeof instant === "number" && Number.isFinite(instant)
+      ? instant
+      : fail(`${column} is no instant`);
+  }
+
+  function fail(problem: string): never {
+    throw unusable(domainPrefix, problem);
+  }
+}
+
+function unusable(domainPrefix: DomainPrefix, problem: string): StoredTokensError {
+  return new StoredTokensError(problem, { domainPrefix });
+}
+
+/** How `node:sqlite` refuses an integer beyond 2^53. */
+function isTooLarge(error: unknown): boolean {
+  return Object(error).code === "ERR_OUT_OF_RANGE";
+}

@@ -1,0 +1,2 @@
+/** The file of a namespace. */
+export declare function sqliteFile(namespace: string): string;
