@@ -1,5 +1,7 @@
+import { spawn } from "node:child_process";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { memoryLock, memoryStore, type RetailPosOptions } from "@retail-pos/core";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -82,6 +84,20 @@ test("says when to come back while the token endpoint is rate limited, and shows
 
 test("tells that it is healthy", async () => {
   expect(await open(login, "/health")).toMatchObject({ status: 200, body: { status: "ok" } });
+});
+
+test.each(["SIGTERM", "SIGINT"] as const)("ends by itself on %s, with nothing left open", async (signal) => {
+  const server = fileURLToPath(new URL("../dist/server.js", import.meta.url));
+  const child = spawn(process.execPath, [server], { env: { ...process.env, PORT: "0" } });
+  const started: string = await new Promise((resolve) =>
+    child.stdout.once("data", (line) => resolve(`${line}`)),
+  );
+  const port = /port (\d+)/.exec(started)?.[1];
+  const answer = await fetch(`http://127.0.0.1:${port}/health`); // its connection stays open
+  expect(await answer.json()).toEqual({ status: "ok" });
+  const ended = new Promise((resolve) => child.once("exit", (...how) => resolve(how)));
+  child.kill(signal);
+  expect(await ended).toEqual([0, null]);
 });
 
 interface Running {

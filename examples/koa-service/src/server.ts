@@ -1,3 +1,4 @@
+import type { AddressInfo } from "node:net";
 import { createApp } from "./app.js";
 import { settingsFrom } from "./settings.js";
 
@@ -5,7 +6,8 @@ const settings = settingsFrom(process.env);
 // Behind a gateway on the same machine nobody else may reach us: see namedByGateway().
 const host = settings.mode === "gateway" ? "127.0.0.1" : undefined;
 const server = createApp(settings).listen(settings.port, host, () => {
-  console.log(`Listening on port ${settings.port}, mode ${settings.mode}`);
+  const { port } = server.address() as AddressInfo;
+  console.log(`Listening on port ${port}, mode ${settings.mode}`);
 });
 
 // Finishes what is under way, then ends; a second signal ends at once.
