@@ -167,7 +167,7 @@ progress::-moz-progress-bar { background: var(--accent); }
 .troubles { display: flex; align-items: center; gap: .75rem; margin-top: .875rem; padding: .5rem .5rem .5rem .75rem; border-radius: .625rem; color: var(--warn); background: var(--warn-bg); }
 .troubles ul { flex: 1; display: grid; gap: .25rem; font-size: .875rem; font-weight: 550; line-height: 1.35; }
 .troubles .primary { font-size: .8125rem; min-height: 2rem; padding: .3125rem .875rem; }
-.actions { display: grid; grid-template-columns: repeat(auto-fit, minmax(11.5rem, 1fr)); gap: .5rem; margin: 1rem 0; }
+.actions { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .5rem; margin: 1rem 0; }
 .actions button { font-size: .8125rem; padding: .4375rem .375rem; }
 .store details { border-top: 1px solid var(--line); margin: 0 -1.25rem; padding: 0 1.25rem; }
 summary { display: flex; align-items: center; gap: .5rem; padding: .75rem 0; font-size: .875rem; font-weight: 550; color: var(--quiet); cursor: pointer; list-style: none; }
