@@ -200,7 +200,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   ): Promise<TokenSet | undefined> {
     await retailer.savingAgain.underWay; // or the store could hold more than we know
     const { domainPrefix, logins } = retailer;
-    const replacing = isUnsaved(retailer) ? [...retailer.unsavedOver.slice(0, MOST_UNSAVED), held] : [held];
+    const replacing = isUnsaved(retailer) ? withHeld(retailer.unsavedOver, held) : [held];
     try {
       const kept = await put(next, replacing);
       return retailer.logins === logins ? hold(retailer, kept) : retailer.held;
@@ -328,6 +328,11 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     const servedHeldToken = held !== undefined && isLive(retailer, held);
     tell(observe, { type: "renewal_failed", domainPrefix, at: clock(), error, servedHeldToken });
   }
+}
+
+/** Of many tries, the set that was stored before them and the latest are the ones a store may hold. */
+function withHeld([first, ...later]: readonly TokenSet[], held: TokenSet): TokenSet[] {
+  return [...(first ? [first] : []), ...later.slice(-MOST_UNSAVED), held];
 }
 
 /** R4: a new refresh token takes the old one's place, no new one leaves it; without an access token the old stays. */
