@@ -7,10 +7,15 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** A thousand callers connect in one instant; past Node's own 511 the system may reset some of them. */
+const BACKLOG = 4096;
+
 /** Serves an application on a free port of this machine. */
 export async function listen(app: RequestListener): Promise<Listening> {
   const server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) =>
+    server.listen({ port: 0, host: "127.0.0.1", backlog: BACKLOG }, resolve),
+  );
   const { port } = server.address() as AddressInfo;
   return {
     port,

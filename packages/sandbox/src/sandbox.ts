@@ -49,11 +49,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   return Object.assign(controls, { url, authUrl, baseUrl, application, stores, close: closing(server) });
 }
 
+/** A thousand callers may connect in one instant; past Node's own 511 the system may reset some of them. */
+const BACKLOG = 4096;
+
 /** Answers the port. */
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError(cause, port)));
-    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+    server.listen({ port, host: "127.0.0.1", backlog: BACKLOG }, () =>
+      resolve((server.address() as AddressInfo).port),
+    );
   });
 }
 
