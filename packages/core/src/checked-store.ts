@@ -1,5 +1,5 @@
 import type { DomainPrefix } from "./domain-prefix.js";
-import { sleep } from "./promises.js";
+import { sleep, within } from "./promises.js";
 import { withoutSecrets } from "./secrets.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
@@ -23,9 +23,11 @@ export interface CheckedStore {
 
 /** Pauses between the tries. */
 const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
+/** Some clients queue what they are asked for as long as they have no connection. */
+const ANSWER_WITHIN_MS = 5_000;
 
 export function checkedStore(store: TokenStore): CheckedStore {
-  return { load, save, put, putPatiently, remove: async (domainPrefix) => store.remove(domainPrefix) };
+  return { load, save, put, putPatiently, remove };
 
   async function load(domainPrefix: DomainPrefix, held?: TokenSet): Promise<TokenSet | undefined> {
     const record = await clean(() => store.load(domainPrefix), held);
@@ -34,6 +36,10 @@ export function checkedStore(store: TokenStore): CheckedStore {
 
   async function save(set: TokenSet): Promise<void> {
     if (!(await clean(() => store.save(quiet(set)), set))) throw notSaved(set);
+  }
+
+  async function remove(domainPrefix: DomainPrefix): Promise<void> {
+    await clean(() => store.remove(domainPrefix));
   }
 
   async function put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
@@ -52,7 +58,8 @@ export function checkedStore(store: TokenStore): CheckedStore {
     for (const pauseMs of AGAIN_AFTER_MS) {
       try {
         return await put(next, replacing);
-      } catch {
+      } catch (error) {
+        if (error instanceof NoAnswerError) throw error; // it had its time
         await sleep(pauseMs);
       }
     }
@@ -73,12 +80,19 @@ function isOurs({ version, refusedAt, refreshToken }: TokenSet, replacing: reado
 /** Asks the store; what it throws may repeat what it was given. */
 async function clean<T>(ask: () => Promise<T>, ...sets: readonly (TokenSet | undefined)[]): Promise<T> {
   try {
-    return await ask();
+    // What a renewal saves names what it replaces, so an answer that comes later does no harm.
+    return await within(ANSWER_WITHIN_MS, ask(), () => new NoAnswerError());
   } catch (error) {
     throw withoutSecrets(
       error,
       sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : [])),
     );
+  }
+}
+
+class NoAnswerError extends Error {
+  constructor() {
+    super(`The store did not answer within ${ANSWER_WITHIN_MS} ms`);
   }
 }
 

@@ -7,7 +7,7 @@ import { InvalidDomainPrefixError } from "./errors.js";
  */
 export type DomainPrefix = string & { readonly __brand: "DomainPrefix" };
 
-/** One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, 63 characters at most. */
+/** One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, 63 characters at most. No broken Punycode. */
 const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
@@ -19,5 +19,8 @@ const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
  */
 export function parseDomainPrefix(text: unknown): DomainPrefix {
   if (typeof text !== "string" || !dnsLabel.test(text)) throw new InvalidDomainPrefixError();
-  return text.toLowerCase() as DomainPrefix;
+  const label = text.toLowerCase();
+  if (label.startsWith("xn--") && !URL.canParse(`https://${label}.example`))
+    throw new InvalidDomainPrefixError();
+  return label as DomainPrefix;
 }

@@ -57,6 +57,7 @@ export class RetailPosError extends Error {
 
 /** A domain prefix is not one DNS label. Nothing was sent. */
 export class InvalidDomainPrefixError extends RetailPosError {
+  declare readonly code: "invalid_domain_prefix";
   constructor() {
     super("invalid_domain_prefix", 400, "The domain prefix is not one DNS label (letters, digits, hyphens)");
   }
@@ -67,6 +68,7 @@ export class InvalidDomainPrefixError extends RetailPosError {
 
 /** Nothing is stored for the retailer, or no retailer is known: send them through login. */
 export class NotConnectedError extends RetailPosError {
+  declare readonly code: "not_connected";
   constructor(details: RetailPosErrorDetails = {}) {
     const who =
       details.domainPrefix === undefined ? "No retailer is" : `Retailer "${details.domainPrefix}" is not`;
@@ -79,6 +81,7 @@ export class NotConnectedError extends RetailPosError {
 
 /** The service refused the refresh token, or the API refuses a personal token: only a person can mend it. */
 export class ReconnectRequiredError extends RetailPosError {
+  declare readonly code: "reconnect_required";
   constructor(message: string, details: RetailPosErrorDetails = {}) {
     super("reconnect_required", 401, message, details);
   }
@@ -89,6 +92,7 @@ export class ReconnectRequiredError extends RetailPosError {
 
 /** The token endpoint answered 429 (section 8): nothing is sent for this retailer before `retryAt`. */
 export class RateLimitedError extends RetailPosError {
+  declare readonly code: "rate_limited";
   /** When the next token request for this retailer may go out, epoch milliseconds. */
   readonly retryAt: number;
   /** What the service said about its limit, where it was usable. */
@@ -114,6 +118,7 @@ export class RateLimitedError extends RetailPosError {
 
 /** The token endpoint could not be used: network, timeout, redirect or an unexpected status. */
 export class TokenEndpointError extends RetailPosError {
+  declare readonly code: "token_endpoint_failed";
   /** The HTTP status the token endpoint answered with, if it answered. */
   declare readonly endpointStatus?: number;
   /** The OAuth error code of the answer (RFC 6749, section 5.2), if it named one. */
@@ -141,6 +146,7 @@ export class TokenEndpointError extends RetailPosError {
 
 /** The token endpoint answered 2xx with something that is no usable token response (2.2). */
 export class TokenResponseError extends RetailPosError {
+  declare readonly code: "bad_token_response";
   constructor(message: string, details: RetailPosErrorDetails = {}) {
     super("bad_token_response", 502, message, details);
   }
@@ -149,8 +155,15 @@ export class TokenResponseError extends RetailPosError {
   }
 }
 
+/**
+ * Not told apart by users: the API answers 401 to what the token endpoint has only just issued, so another
+ * token would not help. `fetch` then returns the API's own answer.
+ */
+export class RejectedByApiError extends TokenResponseError {}
+
 /** The service refuses the application's own credentials: nobody should be sent to log in. */
 export class ClientRefusedError extends RetailPosError {
+  declare readonly code: "client_refused";
   /** `invalid_client` or `unauthorized_client` (RFC 6749, section 5.2). */
   readonly error: string;
 
@@ -170,6 +183,7 @@ export class ClientRefusedError extends RetailPosError {
 
 /** A store returned a record that is no token set of this retailer. It is left as it is. */
 export class StoredTokensError extends RetailPosError {
+  declare readonly code: "bad_stored_tokens";
   constructor(problem: string, details: RetailPosErrorDetails = {}) {
     super(
       "bad_stored_tokens",
@@ -183,8 +197,22 @@ export class StoredTokensError extends RetailPosError {
   }
 }
 
-/** Whether an error is one of this library's, also when it comes from another copy of the package. */
-export function isRetailPosError(error: unknown): error is RetailPosError {
+/** Every error of this library, by `code`. */
+export type AnyRetailPosError =
+  | InvalidDomainPrefixError
+  | NotConnectedError
+  | ReconnectRequiredError
+  | RateLimitedError
+  | TokenEndpointError
+  | TokenResponseError
+  | ClientRefusedError
+  | StoredTokensError;
+
+/**
+ * Whether an error is one of this library's, also when it comes from another copy of the package. Its `code`
+ * then tells TypeScript the class: behind `error.code === "rate_limited"` there is a `retryAt`.
+ */
+export function isRetailPosError(error: unknown): error is AnyRetailPosError {
   return typeof error === "object" && error !== null && (error as { [brand]?: unknown })[brand] === true;
 }
 

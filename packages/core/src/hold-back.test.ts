@@ -109,6 +109,15 @@ describe("after other failures", () => {
     expect(waiting).toBeLessThan(200);
   });
 
+  test("of a hundred thousand retailers are remembered of the latest, and no more", () => {
+    const { down, held } = start();
+    const retailers = Array.from({ length: 100_000 }, (_, index) => parseDomainPrefix(`shop-${index}`));
+    for (const retailer of retailers) held.failed(retailer, down);
+    const waiting = retailers.map((retailer) => held.renewal(retailer) !== undefined);
+    expect(waiting.slice(-10_000)).toEqual(Array(10_000).fill(true));
+    expect(waiting.filter(Boolean).length).toBeLessThanOrEqual(20_000);
+  });
+
   test("a person may log in all the same", () => {
     const { down, held } = start();
     held.failed(shop, down);

@@ -29,6 +29,8 @@ const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 /** Past this many retailers, holds that have run out are swept away. */
 const FIRST_SWEEP_AT = 1000;
+/** Past this many that still hold, the oldest go: these retailers would be asked for once more. */
+const MOST_HOLDS = 20_000;
 
 export function holdBack(clock: () => number): HoldBack {
   const holds = new Map<DomainPrefix, Hold>();
@@ -100,12 +102,20 @@ export function holdBack(clock: () => number): HoldBack {
     for (const [domainPrefix, { at, until }] of holds) {
       if (now < at || now >= until + LONGEST_PAUSE_MS) holds.delete(domainPrefix);
     }
+    for (const domainPrefix of holds.keys()) {
+      if (holds.size <= MOST_HOLDS / 2) break;
+      holds.delete(domainPrefix);
+    }
     sweepAt = Math.max(FIRST_SWEEP_AT, 2 * holds.size);
   }
 }
 
-/** 1 s doubling to 60 s; up to a fifth less, so that many processes do not come back as one. */
+/** Up to a fifth less than the longest, so that many processes do not come back as one. */
 function pauseAfter(failures: number): number {
-  const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
-  return longest * (1 - 0.2 * Math.random());
+  return longestPauseAfter(failures) * (1 - 0.2 * Math.random());
+}
+
+/** 1 s doubling to 60 s. */
+export function longestPauseAfter(failures: number): number {
+  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
 }

@@ -1,5 +1,4 @@
 import type { DomainPrefix } from "./domain-prefix.js";
-import { type SingleFlight, singleFlight } from "./single-flight.js";
 import type { TokenSet } from "./token-set.js";
 
 /** What this process knows of one retailer. */
@@ -17,9 +16,12 @@ export interface Retailer {
   unsavedOver: readonly TokenSet[];
   /** The last access tokens the API answered 401 to. */
   rejected: readonly string[];
-  readonly looking: SingleFlight<TokenSet | undefined>;
-  readonly renewing: SingleFlight<TokenSet>;
-  readonly savingAgain: SingleFlight<void>;
+  /** How many in a row were rejected soon after they had been issued, and when the last of them was. */
+  rejections: { readonly count: number; readonly at: number };
+  /** What is under way. */
+  looking: Promise<TokenSet | undefined> | undefined;
+  renewing: Promise<TokenSet> | undefined;
+  savingAgain: Promise<void> | undefined;
 }
 
 /** The retailers this process has to do with; bounded, because it may serve any number of them. */
@@ -29,35 +31,55 @@ export interface KnownRetailers {
   of(domainPrefix: DomainPrefix): Retailer;
 }
 
-/** Past this many, the retailers known for longest leave this process's memory (never the store). */
-const MOST_RETAILERS = 10_000;
+/** Up to so many are remembered however long nobody asked for them. */
+const KEPT_WHEN_IDLE = 10_000;
+/** How long one counts as in use after its copy was last compared with the store, and how often that is looked at. */
+const IN_USE_MS = 60_000;
+/** Past this many, those known for longest leave this process's memory, in use or not (never the store). */
+const MOST_RETAILERS = 200_000;
 
-export function knownRetailers(): KnownRetailers {
+export function knownRetailers(clock: () => number): KnownRetailers {
   const retailers = new Map<DomainPrefix, Retailer>();
+  let sweptAt = Number.NEGATIVE_INFINITY;
   return {
     get: (domainPrefix) => retailers.get(domainPrefix),
     of(domainPrefix) {
       const known = retailers.get(domainPrefix);
       if (known) return known;
-      if (retailers.size >= MOST_RETAILERS) forgetIdle();
+      makeRoom();
       const retailer = unknownRetailer(domainPrefix);
       retailers.set(domainPrefix, retailer);
       return retailer;
     },
   };
 
-  /** Makes room by a tenth, oldest first; what is under way or not yet saved stays. */
-  function forgetIdle(): void {
-    let room = MOST_RETAILERS / 10;
+  function makeRoom(): void {
+    if (retailers.size < KEPT_WHEN_IDLE) return;
+    const now = clock();
+    if (Math.abs(now - sweptAt) >= IN_USE_MS) {
+      sweptAt = now;
+      const isOver = (retailer: Retailer) =>
+        Math.abs(now - retailer.checkedAt) >= IN_USE_MS && retailer.rejected.length === 0;
+      forget(retailers.size - KEPT_WHEN_IDLE + 1, isOver);
+    }
+    if (retailers.size >= MOST_RETAILERS) forget(MOST_RETAILERS / 10, () => true);
+  }
+
+  /** The first of these; what is under way or not yet saved stays. */
+  function forget(most: number, isOver: (retailer: Retailer) => boolean): void {
+    let left = most;
     for (const [domainPrefix, retailer] of retailers) {
-      if (room === 0) return;
-      const { looking, renewing } = retailer;
-      if (looking.underWay || renewing.underWay || isUnsaved(retailer)) continue;
+      if (left === 0) return;
+      const { looking, renewing, savingAgain } = retailer;
+      if (looking || renewing || savingAgain || isUnsaved(retailer) || !isOver(retailer)) continue;
       retailers.delete(domainPrefix);
-      room -= 1;
+      left -= 1;
     }
   }
 }
+
+const NONE: readonly never[] = [];
+const NEVER = { count: 0, at: Number.NEGATIVE_INFINITY };
 
 function unknownRetailer(domainPrefix: DomainPrefix): Retailer {
   return {
@@ -66,11 +88,12 @@ function unknownRetailer(domainPrefix: DomainPrefix): Retailer {
     checkedAt: Number.NEGATIVE_INFINITY,
     asOf: 0,
     logins: 0,
-    unsavedOver: [],
-    rejected: [],
-    looking: singleFlight(),
-    renewing: singleFlight(),
-    savingAgain: singleFlight(),
+    unsavedOver: NONE,
+    rejected: NONE,
+    rejections: NEVER,
+    looking: undefined,
+    renewing: undefined,
+    savingAgain: undefined,
   };
 }
 

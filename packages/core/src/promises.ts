@@ -14,3 +14,16 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefin
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+/** Settles as the work does, unless that takes too long; the work itself goes on. Keeps no process alive. */
+export async function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooLate()), ms).unref();
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -57,6 +57,6 @@ function header(
 }
 
 function wholeNumber(text: unknown): number | undefined {
-  const value = /^\s*\d{1,15}\s*$/.test(String(text)) ? Number(text) : undefined;
-  return Number.isSafeInteger(value) ? value : undefined;
+  const isText = typeof text === "string" || typeof text === "number";
+  return isText && /^\s*\d{1,15}\s*$/.test(String(text)) ? Number(text) : undefined;
 }

@@ -18,18 +18,29 @@ export type RetailerName = string | false | null | undefined;
 /** Which retailer a request is for. May be async. */
 export type RetailerOf<Context> = (context: Context) => RetailerName | PromiseLike<RetailerName>;
 
-/** Options of the bearer middleware of every framework. Either `client` and `retailer`, or `personalToken`. */
-export interface BearerOptions<Context> {
-  /** OAuth mode: whose tokens. */
-  client?: RetailPos;
-  /** OAuth mode: which retailer a request is for. A stranger's text is fine; it is checked. */
-  retailer?: RetailerOf<Context>;
-  /** Personal-token mode (R7): the same token on every request, never renewed. */
-  personalToken?: PersonalTokenOptions;
+/** Options of the bearer middleware of every framework: `client` and `retailer`, or `personalToken`. */
+export type BearerOptions<Context> = (OAuthBearer<Context> | PersonalBearer) & {
   /** Go on without a bearer when there is no retailer or the retailer is not connected; default false. */
   optional?: boolean;
   /** Also set the request's own `authorization` header, for a proxy behind it; default false. */
   header?: boolean;
+};
+
+/** OAuth mode. */
+export interface OAuthBearer<Context> {
+  /** Whose tokens. */
+  client: RetailPos;
+  /** Which retailer a request is for. A stranger's text is fine; it is checked. */
+  retailer: RetailerOf<Context>;
+  personalToken?: never;
+}
+
+/** Personal-token mode (R7). */
+export interface PersonalBearer {
+  /** The same token on every request, never renewed. */
+  personalToken: PersonalTokenOptions;
+  client?: never;
+  retailer?: never;
 }
 
 /** The headers of an incoming request, as Node's `http` has them. */

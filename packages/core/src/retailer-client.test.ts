@@ -433,6 +433,18 @@ describe("a 401", () => {
     expect(seen.length).toBeLessThanOrEqual(40);
   });
 
+  test("that one address answers to every token is returned each time, and the others are served", async () => {
+    const { client, renewals } = await shop({
+      api: (request, response) => response.writeHead(request.url?.endsWith("/plan") ? 401 : 200).end("text"),
+    });
+    for (let count = 0; count < 20; count += 1) {
+      const response = await client.fetch("/api/plan", { method: "POST", body: "text" });
+      expect([response.status, await response.text()]).toEqual([401, "text"]);
+      expect((await client.fetch("/api/products")).status).toBe(200);
+    }
+    expect(renewals()).toBe(5);
+  });
+
   for (const status of [400, 403, 404, 429, 500, 503]) {
     test(`is a 401 and not a ${status}, which is returned as it is`, async () => {
       const { client, renewals, seen } = await shop({

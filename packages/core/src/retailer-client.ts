@@ -1,4 +1,5 @@
 import type { DomainPrefix } from "./domain-prefix.js";
+import { RejectedByApiError } from "./errors.js";
 import type { AccessToken } from "./token-set.js";
 import type { TokenAsk, TokenSource } from "./token-source.js";
 
@@ -10,7 +11,8 @@ export interface RetailerClient extends TokenSource {
   /**
    * `fetch` with `Authorization: Bearer …` (4.4), whatever `Authorization` the caller gave. A relative
    * input, with or without a leading slash, is appended to `baseUrl`. A 401 is answered by one retry with
-   * a renewed token, where the body can be sent again: a stream cannot. Of a `Request` with a body a copy is
+   * a renewed token, where the body can be sent again: a stream cannot. It is returned where another token
+   * would not help: the API rejects those just issued too. Of a `Request` with a body a copy is
    * kept in memory until the answer is there; for large uploads give the stream as `init.body`.
    *
    * @throws {TypeError} for an address outside `baseUrl`; nothing is sent.
@@ -55,8 +57,16 @@ export function retailerClient(options: RetailerClientOptions): RetailerClient {
     const renewal = source.token({ ...ask, rejected: token.value });
     renewal.catch(() => {}); // where the call cannot be sent again, the next one finds a good token
     if (!isResendable) return response;
-    discard(response.body);
-    return send(spare ?? request ?? url, await renewal);
+    try {
+      const renewed = await renewal;
+      discard(response.body);
+      return send(spare ?? request ?? url, renewed);
+    } catch (error) {
+      discard(spare?.body);
+      if (error instanceof RejectedByApiError) return response; // it is about the call, not about the token
+      discard(response.body);
+      throw error;
+    }
 
     function send(target: string | Request, { value }: AccessToken): Promise<Response> {
       const headers = new Headers(init.headers ?? request?.headers);

@@ -1,26 +1,22 @@
-/** Work that many may ask for at once and that is done once for all of them. */
-export interface SingleFlight<T> {
-  /** Joins the work under way, or starts it. What fails, fails for those who joined, and for nobody after. */
-  join(work: () => Promise<T>): Promise<T>;
-  /** What is under way, if anything is. */
-  readonly underWay: Promise<T> | undefined;
-}
+/** What is under way, by kind. */
+type Flights<Kind extends string> = { [kind in Kind]: Promise<unknown> | undefined };
 
-export function singleFlight<T>(): SingleFlight<T> {
-  let underWay: Promise<T> | undefined;
-  return {
-    get underWay() {
-      return underWay;
-    },
-    join(work) {
-      if (underWay) return underWay;
-      const flight = (async () => work())(); // work that throws at once rejects
-      const over = () => {
-        underWay = undefined;
-      };
-      underWay = flight;
-      flight.then(over, over);
-      return flight;
-    },
+/**
+ * Joins the work of this kind that is under way, or starts it: done once for all who ask at the same time.
+ * What fails, fails for those who joined, and for nobody after.
+ */
+export function join<Kind extends string, Held extends Flights<Kind>>(
+  flights: Held,
+  kind: Kind,
+  work: () => NonNullable<Held[Kind]>,
+): NonNullable<Held[Kind]> {
+  const underWay = flights[kind];
+  if (underWay) return underWay;
+  const flight = (async () => work())() as NonNullable<Held[Kind]>; // work that throws at once rejects
+  const over = () => {
+    (flights as Flights<Kind>)[kind] = undefined;
   };
+  flights[kind] = flight;
+  flight.then(over, over);
+  return flight;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   DAY_MS,
   failureOf,
@@ -9,9 +9,15 @@ import {
   start,
   T0,
 } from "../../../test/support/fake-service.js";
-import { RateLimitedError, ReconnectRequiredError, TokenEndpointError } from "./errors.js";
+import {
+  RateLimitedError,
+  ReconnectRequiredError,
+  TokenEndpointError,
+  TokenResponseError,
+} from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
+import type { TokenSource } from "./token-source.js";
 
 test("a live token that the API rejected is renewed, once for all who report it", async () => {
   const { login, service, shop } = start();
@@ -152,3 +158,50 @@ test("an answer that repeats an older rejected token is not handed out", async (
   }
   expect(handedOut).toEqual([]);
 });
+
+describe("an API that answers 401 to every token", () => {
+  test("costs five renewals at once, then one after a second, after two, up to once a minute", async () => {
+    const { login, service, shop, time } = start();
+    await login();
+    await rejectHeld(shop, 20);
+    expect(service.spent()).toHaveLength(5);
+    for (let second = 0; second < 3600; second += 1) {
+      time.now += 1000;
+      await rejectHeld(shop, 2);
+    }
+    expect(service.spent().length).toBeGreaterThan(5 + 55); // a token may really have ended: it goes on
+    expect(service.spent().length).toBeLessThan(5 + 6 + 61);
+  });
+
+  test("the reporter gets an error, not the rejected token; calls that the API does serve go on", async () => {
+    const { login, shop } = start();
+    await login();
+    await rejectHeld(shop, 20);
+    const { value } = await shop.token();
+    const error = await failureOf(shop.token({ rejected: value }));
+    expect(error).toBeInstanceOf(TokenResponseError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/rejects every access token/) });
+    expect((await shop.token()).value).toBe(value);
+  });
+
+  test("is believed again after a login, and for a token that has been good for two minutes", async () => {
+    const { login, service, shop, time } = start();
+    await login();
+    await rejectHeld(shop, 20);
+    await login();
+    await rejectHeld(shop, 1);
+    expect(service.spent()).toHaveLength(6);
+    await rejectHeld(shop, 20);
+    time.now += 120_000;
+    await rejectHeld(shop, 20);
+    expect(service.spent()).toHaveLength(15);
+  });
+});
+
+/** Reports the token that is handed out, so many times in a row. */
+async function rejectHeld(source: TokenSource, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    const { value } = await source.token();
+    await source.token({ rejected: value }).catch(() => {});
+  }
+}

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DAY_MS, failureOf, later, settled, start, T0 } from "../../../test/support/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, NotConnectedError } from "./errors.js";
@@ -226,6 +226,54 @@ describe("a store that is down", () => {
     slow.resolve();
     await waiting;
     expect(await value()).toBe("access-shop-2");
+  });
+});
+
+describe("a store that does not answer", () => {
+  // Some clients queue what they are asked as long as they have no connection.
+  const never = () => new Promise<never>(() => {});
+  beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => vi.useRealTimers());
+
+  test("is given up after five seconds: the live copy is served", async () => {
+    const { login, store, time, value } = withCounts();
+    await login();
+    time.now += 10_000;
+    store.load = never;
+    const asked = value();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await asked).toBe("access-shop-1");
+  });
+
+  test("is an error for those who have no copy, for a login and for a disconnect", async () => {
+    const silent: TokenStore = { load: never, save: never, remove: never };
+    const { login, pos, value } = start({ store: silent });
+    const failures = Promise.all([value(), login(), pos.disconnect("shop")].map(failureOf));
+    await vi.advanceTimersByTimeAsync(5000);
+    for (const error of await failures)
+      expect(error).toMatchObject({ message: "The store did not answer within 5000 ms" });
+  });
+
+  test("when a rotated token is to be saved keeps nobody waiting longer; the save that comes late counts", async () => {
+    const { events, login, service, store, time, value } = withCounts();
+    await login();
+    time.now += DAY_MS;
+    const late = later();
+    const save = store.save;
+    store.save = async (...set) => {
+      await late.promise;
+      return save(...set);
+    };
+    const asked = value();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await asked).toBe("access-shop-2");
+    expect(events.map(({ type }) => type)).toContain("unsaved");
+    late.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await value()).toBe("access-shop-2");
+    await vi.advanceTimersByTimeAsync(0);
+    expect((await store.load(SHOP))?.refreshToken).toBe(service.valid("shop"));
+    expect(service.spent()).toEqual(["refresh-shop-1"]);
   });
 });
 

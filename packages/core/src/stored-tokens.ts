@@ -4,6 +4,7 @@ import {
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
+  RejectedByApiError,
   RetailPosError,
   StoredTokensError,
   TokenResponseError,
@@ -13,6 +14,8 @@ import type { HoldBack } from "./hold-back.js";
 import { isUnsaved, knownRetailers, type Retailer } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
 import { unlessAborted } from "./promises.js";
+import { isAboutTheToken } from "./rejections.js";
+import { join } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import { type AccessToken, newVersion, problemWith, quiet, type TokenSet } from "./token-set.js";
 import type { TokenAsk } from "./token-source.js";
@@ -49,19 +52,16 @@ const MOST_REJECTED = 8;
 export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const { endpoint, holdBack, lock, clientId, renewEarlyMs, cacheMs, clock, observe } = options;
   const store = checkedStore(options.store);
-  const retailers = knownRetailers();
+  const retailers = knownRetailers(clock);
   let ticks = 0;
 
   return {
-    tokenNow(domainPrefix) {
-      const retailer = retailers.get(domainPrefix);
-      if (!retailer?.held || !isTrusted(retailer) || !isLive(retailer, retailer.held)) return undefined;
-      return serve(retailer, retailer.held);
-    },
+    tokenNow,
     async token(domainPrefix, ask) {
       const { signal, rejected } = ask ?? {};
       signal?.throwIfAborted();
-      return unlessAborted(obtain(retailers.of(domainPrefix), rejected), signal);
+      const now = rejected === undefined && tokenNow(domainPrefix);
+      return now || unlessAborted(obtain(retailers.of(domainPrefix), rejected), signal);
     },
     async connect(tokens) {
       const domainPrefix = parseDomainPrefix(tokens?.domainPrefix);
@@ -79,11 +79,20 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     },
   };
 
+  /** The way nearly every call goes: it asks the clock once and waits for nothing. */
+  function tokenNow(domainPrefix: DomainPrefix): AccessToken | undefined {
+    const retailer = retailers.get(domainPrefix);
+    const held = retailer?.held;
+    if (!held) return undefined;
+    const now = clock();
+    return isTrusted(retailer, now) && isLive(retailer, held, now) ? serve(retailer, held, now) : undefined;
+  }
+
   async function obtain(retailer: Retailer, rejected: string | undefined): Promise<AccessToken> {
     const held = await current(retailer, rejected);
     if (!held) throw new NotConnectedError(retailer);
     if (isLive(retailer, held)) return serve(retailer, held);
-    const reason = retailer.renewing.underWay ? undefined : heldBack(held);
+    const reason = retailer.renewing ? undefined : heldBack(held);
     if (reason) throw reason;
     try {
       return (await renew(retailer, held)).access;
@@ -98,7 +107,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   async function current(retailer: Retailer, rejected: string | undefined): Promise<TokenSet | undefined> {
     const held = isTrusted(retailer) ? retailer.held : await look(retailer);
     noteRejected(retailer, held, rejected);
-    if (!held || isLive(retailer, held) || retailer.renewing.underWay || !heldBack(held)) return held;
+    if (!held || isLive(retailer, held) || retailer.renewing || !heldBack(held)) return held;
     // No request may go out from here, but another process may have been luckier.
     const stored = await look(retailer);
     noteRejected(retailer, stored, rejected);
@@ -106,10 +115,10 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   }
 
   /** Hands out a live token at once, and starts beside it what is due. */
-  function serve(retailer: Retailer, held: TokenSet): AccessToken {
-    if (retailer.renewing.underWay) return held.access;
+  function serve(retailer: Retailer, held: TokenSet, now = clock()): AccessToken {
+    if (retailer.renewing) return held.access;
     if (isUnsaved(retailer)) void saveAgain(retailer);
-    if (isDue(held) && !refusal(held) && !holdBack.early(retailer.domainPrefix)) {
+    if (isDue(held, now) && !refusal(held) && !holdBack.early(retailer.domainPrefix)) {
       renew(retailer, held).catch(() => {}); // behaviour 6: observed, but nobody's failure
     }
     return held.access;
@@ -117,7 +126,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(retailer: Retailer, stale: TokenSet): Promise<TokenSet> {
-    return retailer.renewing.join(async () => {
+    return join(retailer, "renewing", async () => {
       try {
         return await lock(`${clientId}/${retailer.domainPrefix}`, () => renewLocked(retailer, stale));
       } catch (error) {
@@ -164,13 +173,10 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   /** What is saved already, but cannot be handed out. */
   function throwIfUseless(retailer: Retailer, { response: { access } }: TokenAnswer): void {
     if (access && !retailer.rejected.includes(access.value)) return;
-    const what = access
-      ? "an access token again that the API rejects"
-      : "a refresh token but no usable access_token";
-    throw new TokenResponseError(
-      `The token endpoint of retailer "${retailer.domainPrefix}" issued ${what}`,
-      retailer,
-    );
+    const issued = `The token endpoint of retailer "${retailer.domainPrefix}" issued`;
+    if (access)
+      throw new RejectedByApiError(`${issued} an access token again that the API rejects`, retailer);
+    throw new TokenResponseError(`${issued} a refresh token but no usable access_token`, retailer);
   }
 
   /** Behaviour 8: adopt what is newer in the store; only if nothing is, mark the set and give up. */
@@ -198,7 +204,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     held: TokenSet,
     put: (next: TokenSet, replacing: readonly TokenSet[]) => Promise<TokenSet | undefined>,
   ): Promise<TokenSet | undefined> {
-    await retailer.savingAgain.underWay; // or the store could hold more than we know
+    await retailer.savingAgain; // or the store could hold more than we know
     const { domainPrefix, logins } = retailer;
     const replacing = isUnsaved(retailer) ? withHeld(retailer.unsavedOver, held) : [held];
     try {
@@ -215,9 +221,9 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   /** Behaviour 9: another try on every use, until the store takes what this process holds. */
   async function saveAgain(retailer: Retailer): Promise<void> {
-    await retailer.savingAgain.underWay; // its luck may be of before this use
+    await retailer.savingAgain; // its luck may be of before this use
     if (!isUnsaved(retailer)) return;
-    await retailer.savingAgain.join(async () => {
+    await join(retailer, "savingAgain", async () => {
       const { held, unsavedOver, logins } = retailer;
       try {
         const kept = held && (await store.put(held, unsavedOver));
@@ -230,7 +236,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   /** Looks at the store once for all who ask at the same time. A live copy outlasts a store that fails. */
   function look(retailer: Retailer): Promise<TokenSet | undefined> {
-    return retailer.looking.join(async () => {
+    return join(retailer, "looking", async () => {
       try {
         return await reload(retailer);
       } catch (error) {
@@ -255,6 +261,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     hold(retailer, set);
     retailer.logins += 1;
     retailer.rejected = [];
+    retailer.rejections = { count: 0, at: Number.NEGATIVE_INFINITY };
   }
 
   function hold(retailer: Retailer, set: TokenSet | undefined, asOf: number = ++ticks): TokenSet | undefined {
@@ -266,19 +273,19 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     return set;
   }
 
-  function isTrusted(retailer: Retailer): boolean {
-    const ageMs = clock() - retailer.checkedAt;
+  function isTrusted(retailer: Retailer, now = clock()): boolean {
+    const ageMs = now - retailer.checkedAt;
     return retailer.held !== undefined && (isUnsaved(retailer) || (ageMs >= 0 && ageMs < cacheMs));
   }
 
-  function isLive({ rejected }: Retailer, { access: { value, expiresAt } }: TokenSet): boolean {
-    return (expiresAt === undefined || clock() < expiresAt) && !rejected.includes(value);
+  function isLive({ rejected }: Retailer, { access }: TokenSet, now = clock()): boolean {
+    return (access.expiresAt === undefined || now < access.expiresAt) && !rejected.includes(access.value);
   }
 
   /** Behaviour 5. Never more than a tenth of the lifetime early, or a short-lived token would be renewed all the time. */
-  function isDue({ access: { expiresAt }, issuedAt }: TokenSet): boolean {
+  function isDue({ access: { expiresAt }, issuedAt }: TokenSet, now: number): boolean {
     if (expiresAt === undefined) return false;
-    return clock() >= expiresAt - Math.min(renewEarlyMs, (expiresAt - issuedAt) / 10);
+    return now >= expiresAt - Math.min(renewEarlyMs, (expiresAt - issuedAt) / 10);
   }
 
   function heldBack(held: TokenSet): RetailPosError | undefined {
@@ -294,10 +301,16 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     );
   }
 
-  /** The rejected token is handed out to nobody any more. */
+  /** The rejected token is handed out to nobody any more; unless the API rejects whatever is issued. */
   function noteRejected(retailer: Retailer, held: TokenSet | undefined, rejected: string | undefined): void {
     if (rejected === undefined || held?.access.value !== rejected || retailer.rejected.includes(rejected))
       return;
+    if (!isAboutTheToken(retailer, held, clock())) {
+      throw new RejectedByApiError(
+        `The API of retailer "${retailer.domainPrefix}" rejects every access token, also those just issued`,
+        retailer,
+      );
+    }
     retailer.rejected = [...retailer.rejected, rejected].slice(-MOST_REJECTED);
   }
 

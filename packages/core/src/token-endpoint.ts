@@ -7,6 +7,7 @@ import {
   TokenEndpointError,
   TokenResponseError,
 } from "./errors.js";
+import { within } from "./promises.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "./rate-limit.js";
 import { redact, withoutSecrets } from "./secrets.js";
 import { type Service, tokenUrl } from "./service.js";
@@ -223,17 +224,9 @@ class DeadlinePassed extends Error {}
 /** Aborts the work at the deadline, and does not wait for work that ignores the signal. */
 async function withDeadline<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
-      controller.abort(reason);
-      reject(reason);
-    }, timeoutMs).unref();
+  return within(timeoutMs, work(controller.signal), () => {
+    const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
+    controller.abort(reason);
+    return reason;
   });
-  try {
-    return await Promise.race([work(controller.signal), deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -35,22 +35,13 @@ export function isBearerValue(value: unknown): value is string {
 /** The token set without the surprise: printing it (`console.log`, `util.inspect`) shows no token. */
 export function quiet(set: TokenSet): TokenSet {
   const { domainPrefix, access, refreshToken, issuedAt, version, refusedAt } = set;
-  return hidden(
-    {
-      domainPrefix,
-      access: quietAccess(access),
-      refreshToken,
-      issuedAt,
-      version,
-      ...(isGiven(refusedAt) && { refusedAt }),
-    },
-    { domainPrefix, issuedAt, version, access: "[hidden]", refreshToken: "[hidden]" },
-  );
+  const copy: TokenSet = { domainPrefix, access: quietAccess(access), refreshToken, issuedAt, version };
+  return hidden(isGiven(refusedAt) ? { ...copy, refusedAt } : copy, withoutTokens);
 }
 
 /** The same for what is handed out. */
 export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
-  return hidden({ value, ...(isGiven(expiresAt) && { expiresAt }) }, { value: "[hidden]", expiresAt });
+  return hidden(isGiven(expiresAt) ? { value, expiresAt } : { value }, withoutValue);
 }
 
 /**
@@ -90,6 +81,17 @@ function isInstant(value: unknown): value is number {
 }
 
 /** Not enumerable, so copies, comparisons and JSON see plain data only. */
-function hidden<T extends object>(object: T, shown: object): T {
-  return Object.defineProperty(object, Symbol.for("nodejs.util.inspect.custom"), { value: () => shown });
+function hidden<T extends object>(object: T, shown: (this: T) => object): T {
+  return Object.defineProperty(object, Symbol.for("nodejs.util.inspect.custom"), { value: shown });
+}
+
+// One function for all sets: there may be a million.
+function withoutTokens(this: TokenSet): object {
+  const { domainPrefix, issuedAt, version, refusedAt } = this;
+  const rest = { issuedAt, version, ...(isGiven(refusedAt) && { refusedAt }) };
+  return { domainPrefix, access: "[hidden]", refreshToken: "[hidden]", ...rest };
+}
+
+function withoutValue(this: AccessToken): object {
+  return { value: "[hidden]", expiresAt: this.expiresAt };
 }

@@ -24,6 +24,11 @@ interface ClientOptions extends CommonOptions {
   client: RetailPos;
   /** Only where it differs from the client's `redirectUri`; may be relative. */
   callbackURL?: string;
+  authUrl?: never;
+  baseUrl?: never;
+  clientID?: never;
+  clientSecret?: never;
+  tokenStore?: never;
 }
 
 /** Passport style: the strategy makes the client; it is `strategy.client`. */
@@ -35,6 +40,7 @@ interface PassportOptions
   callbackURL: string;
   /** Where tokens are kept; core's `store`. */
   tokenStore?: TokenStore;
+  client?: never;
 }
 
 export type RetailPosStrategyOptions = ClientOptions | PassportOptions;
