@@ -1,5 +1,9 @@
 // Starts the sandbox and the Express example in one process, and says what to open. Ctrl-C ends both.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createApp } from "../examples/express-login/dist/app.js";
+import { openDatabase } from "../examples/express-login/dist/database.js";
 import { settingsFrom } from "../examples/express-login/dist/settings.js";
 import { startSandbox } from "../packages/sandbox/dist/index.js";
 
@@ -11,7 +15,16 @@ const { redirectUri, ...settings } = settingsFrom(process.env);
 const sandbox = await startSandbox({ port: sandboxPort, lifetimeMs, redirectUri }).catch(giveUp);
 const { authUrl, baseUrl } = sandbox;
 const { clientId, clientSecret } = sandbox.application;
-const app = createApp({ ...settings, authUrl, baseUrl, clientId, clientSecret, redirectUri });
+
+// A new database each time: the sandbox knows nothing of the tokens an earlier one gave.
+const folder = mkdtempSync(join(tmpdir(), "retail-pos-demo-"));
+const { close, ...kept } = openDatabase(join(folder, "login.sqlite"));
+process.once("exit", () => {
+  close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const app = createApp({ ...settings, authUrl, baseUrl, clientId, clientSecret, redirectUri }, kept);
 const server = app.listen(settings.port, "127.0.0.1", (error) => {
   if (error) giveUp(error);
   console.log(`

@@ -1,6 +1,14 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startSandbox } from "@retail-pos/sandbox";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createApp } from "../examples/express-login/src/app.js";
+import { openDatabase } from "../examples/express-login/src/database.js";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
+import { listen } from "./support/listen.js";
 import { type Shop, startShop } from "./support/shop.js";
 
 const executablePath = findChromium();
@@ -100,6 +108,27 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
     expect(await productsOn(page)).toContain("House espresso, 250 g");
   });
 
+  test("reloads after the application was restarted, and sees the products without another consent", async () => {
+    const kept = await startKeptShop();
+    const page = await person.newPage();
+    await page.goto(kept.origin);
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    kept.restart();
+    await page.reload();
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+    expect(kept.sandbox.tokenRequests()).toHaveLength(1);
+  });
+
+  test("finds the way back from an address that does not exist", async () => {
+    const page = await person.newPage();
+    await page.goto(`${shop.app.origin}/no/such/page`);
+    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    await page.getByRole("link", { name: "Go to the start" }).click();
+    await page.getByRole("link", { name: "Log in with store" }).waitFor();
+  });
+
   test("logs out, and disconnects the store", async () => {
     const page = await person.newPage();
     await page.goto(`${shop.app.origin}/auth/retail-pos`);
@@ -129,6 +158,36 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
     expect(await productsOn(page)).toContain("House espresso, 250 g");
   });
 });
+
+/** The Express example with its database, which it is restarted on. */
+async function startKeptShop() {
+  const folder = mkdtempSync(join(tmpdir(), "retail-pos-kept-"));
+  let handler: RequestListener = () => {};
+  const app = await listen((req, res) => handler(req, res));
+  const sandbox = await startSandbox({ redirectUri: `${app.origin}/auth/retail-pos/callback` });
+  const { authUrl, baseUrl, application } = sandbox;
+  const settings = { ...application, authUrl, baseUrl, port: app.port, sessionSecret: "for the tests" };
+  const start = () => {
+    const { close, ...kept } = openDatabase(join(folder, "login.sqlite"));
+    handler = createApp(settings, kept);
+    return close;
+  };
+  let stop = start();
+  onTestFinished(async () => {
+    await app.close();
+    stop();
+    rmSync(folder, { recursive: true });
+    await sandbox.close();
+  });
+  return {
+    origin: app.origin,
+    sandbox,
+    restart() {
+      stop();
+      stop = start();
+    },
+  };
+}
 
 async function approve(page: Page, domainPrefix: string): Promise<void> {
   await page.locator(`input[value="${domainPrefix}"]`).check({ force: true });

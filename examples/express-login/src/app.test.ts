@@ -1,36 +1,45 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApp } from "./app.js";
+import { openDatabase } from "./database.js";
 import { settingsFrom } from "./settings.js";
 
 const store = "harbour-coffee";
+const espresso = "House espresso, 250 g";
 let clock: VirtualClock;
 let sandbox: Sandbox;
 let server: Server;
+let app: RequestListener;
 let origin: string;
+let folder: string;
+let file: string;
+let closeDatabase: () => void;
 let cookies: Map<string, string>;
 
 beforeEach(async () => {
   clock = virtualClock();
   cookies = new Map();
-  let app: RequestListener = () => {};
+  folder = mkdtempSync(join(tmpdir(), "express-login-"));
+  file = join(folder, "made", "when-missing.sqlite");
   server = createServer((req, res) => app(req, res));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   origin = `http://localhost:${(server.address() as AddressInfo).port}`;
-  sandbox = await startSandbox({
-    clock,
-    lifetimeMs: 600_000,
-    redirectUri: `${origin}/auth/retail-pos/callback`,
-  });
-  const { authUrl, baseUrl, application } = sandbox;
-  app = createApp({ ...application, authUrl, baseUrl, port: 0, sessionSecret: "for the test" }, { clock });
+  await startService();
+  startApp();
 });
 afterEach(async () => {
   vi.restoreAllMocks();
   server.closeAllConnections();
   server.close();
+  closeDatabase();
+  rmSync(folder, { recursive: true });
   await sandbox.close();
 });
 
@@ -41,19 +50,132 @@ test("a stranger sees the welcome page, and no products", async () => {
 
 test("logs in, shows products, and goes on showing them after the token expired", async () => {
   await logIn();
-  expect((await open("/products")).body).toContain("House espresso, 250 g");
+  expect((await open("/products")).body).toContain(espresso);
   clock.advance(600_000);
-  expect((await open("/products")).body).toContain("House espresso, 250 g");
+  expect((await open("/products")).body).toContain(espresso);
   expect(sandbox.tokenRequests(store)).toHaveLength(2);
 });
 
 test("logging out keeps the store connected; disconnecting forgets it", async () => {
   await logIn();
-  expect(await open("/logout", { method: "POST" })).toMatchObject({ status: 302, location: "/" });
+  expect(await open("/logout", origin, { method: "POST" })).toMatchObject({ status: 302, location: "/" });
   expect((await open("/products")).status).toBe(302);
   await logIn();
-  expect(await open("/disconnect", { method: "POST" })).toMatchObject({ status: 302, location: "/" });
+  expect(await open("/disconnect", origin, { method: "POST" })).toMatchObject({ status: 302, location: "/" });
   expect((await open("/products")).status).toBe(302);
+});
+
+describe("after a restart", () => {
+  test("whoever was logged in sees the products, without consent or token request", async () => {
+    await logIn();
+    restartApp();
+    expect(await open("/products")).toMatchObject({ status: 200, body: expect.stringContaining(espresso) });
+    expect(sandbox.tokenRequests()).toHaveLength(1); // the login's
+  });
+
+  test("a token that has expired meanwhile is renewed, once", async () => {
+    await logIn();
+    restartApp();
+    clock.advance(600_000);
+    const pages = await Promise.all([open("/products"), open("/products")]);
+    for (const { body } of pages) expect(body).toContain(espresso);
+    expect((await open("/products")).body).toContain(espresso);
+    expect(sandbox.tokenRequests().map(({ grantType }) => grantType)).toEqual([
+      "authorization_code",
+      "refresh_token",
+    ]);
+  });
+
+  test("a login under way is finished", async () => {
+    const { location } = await open("/auth/retail-pos");
+    restartApp();
+    expect((await open(sandbox.consent(location, store).href)).location).toBe("/products");
+    expect((await open("/products")).body).toContain(espresso);
+  });
+
+  test("whoever logged out stays so", async () => {
+    await logIn();
+    const before = new Map(cookies);
+    await open("/logout", origin, { method: "POST" });
+    cookies = before;
+    restartApp();
+    expect(await open("/products")).toMatchObject({ status: 302, location: "/" });
+  });
+
+  test("a session ends with its cookie, after two weeks", async () => {
+    await logIn();
+    clock.advance(14 * 24 * 3_600_000);
+    restartApp();
+    expect(await open("/products")).toMatchObject({ status: 302, location: "/" });
+  });
+
+  test("of a service that knows the tokens no longer, the page asks for a login, which mends it", async () => {
+    await logIn();
+    await sandbox.close();
+    await startService();
+    restartApp();
+    const answer = await open("/products");
+    expect(answer.status).toBe(401);
+    expect(answer.body).toContain("has to be connected again");
+    expect(answer.body).toContain('href="/auth/retail-pos"');
+    await logIn();
+    expect((await open("/products")).body).toContain(espresso);
+  });
+});
+
+test("nobody else on the machine can read the file", () => {
+  expect(statSync(file).mode & 0o077).toBe(0);
+});
+
+describe("the program", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "ends by itself on %s, and starts again where it was",
+    async (signal) => {
+      const program = await startProgram();
+      await logIn(program.origin);
+      expect(await program.end(signal)).toEqual([0, null]);
+
+      const again = await startProgram();
+      expect((await open("/products", again.origin)).body).toContain(espresso);
+      expect(sandbox.tokenRequests()).toHaveLength(1);
+    },
+  );
+
+  test("saves a renewal that is under way when it is told to end, although its browser has left", async () => {
+    const program = await startProgram();
+    await logIn(program.origin);
+    sandbox.expire(store);
+    const late = sandbox.fault("late");
+    const browser = new AbortController();
+    const page = open("/products", program.origin, { signal: browser.signal });
+    await late.struck;
+    browser.abort();
+    await expect(page).rejects.toThrow("aborted");
+    const ended = program.end("SIGTERM");
+    await expect.poll(() => program.answers()).toBe(false);
+    late.release();
+    expect(await ended).toEqual([0, null]);
+
+    const again = await startProgram();
+    expect((await open("/products", again.origin)).body).toContain(espresso);
+    expect(sandbox.tokenRequests()).toHaveLength(2); // the spent refresh token was not sent again
+  });
+});
+
+describe("an address that does not exist", () => {
+  test("has a page", async () => {
+    const answer = await open("/no/such/page");
+    expect(answer.status).toBe(404);
+    expect(answer.body).toContain("There is no such page");
+    expect(answer.body).not.toContain("Log out");
+  });
+
+  test("leaves whoever is logged in their store and the way out", async () => {
+    await logIn();
+    const { body } = await open("/no/such/page");
+    expect(body).toContain(store);
+    expect(body).toContain("Log out");
+  });
 });
 
 describe("a login that fails gets a page that says why", () => {
@@ -104,16 +226,69 @@ test("without an environment the settings are the sandbox's", async () => {
   await standard.close();
 });
 
-async function logIn(): Promise<void> {
-  const { location } = await open("/auth/retail-pos");
-  const callback = await open(sandbox.consent(location, store).href);
-  expect(callback.location).toBe("/products");
+/** The service, with the address of the application registered; it remembers nothing of an earlier one. */
+async function startService(): Promise<void> {
+  const redirectUri = `${origin}/auth/retail-pos/callback`;
+  sandbox = await startSandbox({ clock, lifetimeMs: 600_000, redirectUri });
+}
+
+function startApp(): void {
+  const { authUrl, baseUrl, application } = sandbox;
+  const { close, ...kept } = openDatabase(file, clock);
+  closeDatabase = close;
+  app = createApp(
+    { ...application, authUrl, baseUrl, port: 0, sessionSecret: "for the test" },
+    { ...kept, clock },
+  );
+}
+
+function restartApp(): void {
+  closeDatabase();
+  startApp();
+}
+
+/** `npm start` without the compiler, on a port and a file of its own. */
+async function startProgram() {
+  const { authUrl, baseUrl, application } = sandbox;
+  const child = spawn(process.execPath, [fileURLToPath(new URL("../dist/server.js", import.meta.url))], {
+    env: {
+      PORT: "0",
+      DATABASE_FILE: join(folder, "program.sqlite"),
+      RETAIL_POS_AUTH_URL: authUrl,
+      RETAIL_POS_BASE_URL: baseUrl,
+      RETAIL_POS_REDIRECT_URI: application.redirectUri,
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill());
+  const ended = new Promise((resolve) => child.once("exit", (...how) => resolve(how)));
+  const said = await new Promise((resolve) => child.stdout.once("data", (line) => resolve(String(line))));
+  const origin = /http:\S+/.exec(String(said))?.[0] ?? "";
+  return {
+    origin,
+    /** Whether it takes new connections. */
+    answers: () =>
+      fetch(origin, { headers: { connection: "close" } }).then(
+        () => true,
+        () => false,
+      ),
+    end(signal: NodeJS.Signals) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+async function logIn(at = origin): Promise<void> {
+  const { location } = await open("/auth/retail-pos", at);
+  const { pathname, search } = sandbox.consent(location, store);
+  expect((await open(pathname + search, at)).location).toBe("/products");
 }
 
 /** A browser of one person, in so many lines: cookies, and redirects to look at. */
-async function open(path: string, init: RequestInit = {}) {
+async function open(path: string, at = origin, init: RequestInit = {}) {
   const headers = { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") };
-  const answer = await fetch(new URL(path, origin), { ...init, headers, redirect: "manual" });
+  const answer = await fetch(new URL(path, at), { ...init, headers, redirect: "manual" });
   for (const cookie of answer.headers.getSetCookie()) {
     const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
     cookies.set(name, value);

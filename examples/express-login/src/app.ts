@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import session from "express-session";
 import { loginRoutes, requireLogin } from "./login.js";
 import type { Settings } from "./settings.js";
@@ -14,8 +14,18 @@ interface Product {
   in_stock: number;
 }
 
-/** The whole application. `more` goes to the client, for example a store that several processes share. */
-export function createApp(settings: Settings, more: Partial<RetailPosOptions> = {}): Express {
+/** What the application may be given: where sessions are kept, and whatever the client takes. */
+export interface Parts extends Partial<RetailPosOptions> {
+  sessionStore?: session.Store;
+}
+
+const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
+
+/** The whole application. Sessions and tokens that nobody gives it a place for are in memory. */
+export function createApp(
+  settings: Omit<Settings, "databaseFile">,
+  { sessionStore, ...more }: Parts = {},
+): Express {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret } = settings;
   const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...more });
 
@@ -29,8 +39,13 @@ export function createApp(settings: Settings, more: Partial<RetailPosOptions> = 
       secret: sessionSecret,
       resave: false,
       saveUninitialized: false,
-      // Lax, not Strict: the cookie has to come along when the service sends the browser back.
-      cookie: { httpOnly: true, sameSite: "lax", secure: redirectUri.startsWith("https:") },
+      ...(sessionStore && { store: sessionStore }),
+      cookie: {
+        httpOnly: true,
+        maxAge: TWO_WEEKS_MS,
+        sameSite: "lax", // not strict: it has to come along when the service sends the browser back
+        secure: redirectUri.startsWith("https:"),
+      },
     }),
   );
   app.use(loginRoutes(pos, more.clock));
@@ -50,16 +65,20 @@ export function createApp(settings: Settings, more: Partial<RetailPosOptions> = 
     },
   );
 
+  app.use((req, res) => showProblem(req, res.status(404), "not_found"));
   app.use(showError);
   return app;
 }
 
 /** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
-const showError: ErrorRequestHandler = (error, _req, res, next) => {
+const showError: ErrorRequestHandler = (error, req, res, next) => {
   if (res.headersSent) return next(error);
   const known = isRetailPosError(error);
   if (!known || error.status >= 500) console.error(error);
   res.set(known ? error.headers : undefined);
-  res.status(known ? error.status : 500);
-  res.render("problem", { code: known ? error.code : "error" });
+  showProblem(req, res.status(known ? error.status : 500), known ? error.code : "error");
 };
+
+function showProblem(req: Request, res: Response, code: string): void {
+  res.render("problem", { code, store: req.user?.domainPrefix });
+}

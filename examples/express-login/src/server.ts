@@ -1,15 +1,21 @@
+import type { AddressInfo } from "node:net";
 import { createApp } from "./app.js";
+import { openDatabase } from "./database.js";
 import { settingsFrom } from "./settings.js";
 
 const settings = settingsFrom(process.env);
-const server = createApp(settings).listen(settings.port, (error) => {
+const { close, ...kept } = openDatabase(settings.databaseFile);
+const server = createApp(settings, kept).listen(settings.port, (error) => {
   if (error) throw error;
-  console.log(`Open http://localhost:${settings.port}`);
+  console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
 });
 
+// Finishes what is under way, then ends; a second signal ends at once.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     server.close();
     server.closeIdleConnections();
   });
 }
+// Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
+process.once("exit", close);
