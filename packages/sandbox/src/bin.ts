@@ -4,8 +4,10 @@ import type { SandboxOptions } from "./options.js";
 import { type Sandbox, startSandbox } from "./sandbox.js";
 
 const help = `Usage: retail-pos-sandbox [options]
+       retail-pos-sandbox doctor <address of the login route> [options]
 
-The retail point-of-sale service to run offline, on 127.0.0.1.
+The retail point-of-sale service to run offline, on 127.0.0.1. The doctor looks at an
+application's login and says what would break: doctor --help.
 
   --port <number>          port to listen on, 0 for any (default 4010)
   --rotation <how>         refresh tokens rotate: always, never, sometimes (default always)
@@ -37,7 +39,14 @@ type Values = {
   [name in keyof typeof flags]?: (typeof flags)[name]["type"] extends "boolean" ? boolean : string;
 };
 
-await main();
+const [command, ...rest] = process.argv.slice(2);
+if (command === "doctor") process.exitCode = await runDoctor(rest);
+else await main();
+
+async function runDoctor(args: string[]): Promise<number> {
+  const { doctor } = await import("./doctor/command.js"); // the sandbox itself has no need of its parts
+  return doctor(args, process);
+}
 
 async function main(): Promise<void> {
   const options = readArguments();

@@ -1,0 +1,19 @@
+/** A host that only this machine can be, where plain http harms nobody. */
+export function isLoopback({ hostname }: URL): boolean {
+  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+/** Whether everybody between the browser and this address can read along. */
+export function isReadableOnTheWay(url: URL): boolean {
+  return url.protocol === "http:" && !isLoopback(url);
+}
+
+/** An address fit to be shown: queries carry states and codes, and some addresses a password. */
+export function shown({ origin, pathname }: URL): string {
+  return origin + pathname;
+}
+
+/** A stranger's words, safe for a terminal. */
+export function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, "?").slice(0, 300);
+}

@@ -1,0 +1,82 @@
+import {
+  isRetailPosError,
+  type RetailPosOptions,
+  retailPos,
+  type TokenEndpointError,
+} from "@retail-pos/core";
+import { type Finding, ok, problem, skipped, warning } from "../finding.js";
+
+/** The application's credentials and a retailer whose token endpoint shall look at them. */
+export interface Credentials
+  extends Pick<RetailPosOptions, "baseUrl" | "clientId" | "clientSecret" | "redirectUri"> {
+  readonly domainPrefix: string;
+}
+
+const CHECK = "client-secret";
+
+/**
+ * One exchange of a code that was never issued (4.2). RFC 6749, 5.2: the service looks at the client
+ * before the code, so `invalid_grant` means that it took the client for the right one.
+ *
+ * @throws {TypeError} naming the setting that no request can be made with.
+ * @throws {InvalidDomainPrefixError}
+ */
+export async function clientSecret(
+  { domainPrefix, ...options }: Credentials,
+  timeoutMs: number,
+): Promise<Finding> {
+  const authUrl = "http://localhost"; // has to be given, and is not asked here
+  const client = retailPos({ ...options, authUrl, timeoutMs, userAgent: "retail-pos-sandbox doctor" });
+  try {
+    await client.exchange(domainPrefix, "made-up-by-the-doctor");
+  } catch (error) {
+    if (!isRetailPosError(error) || error.code === "invalid_domain_prefix") throw error;
+    return meaningOf(error);
+  }
+  return warning(CHECK, "The token endpoint gave tokens for a code that was never issued.", {
+    effect: "The retailer cannot log in, if the application has the same setting.",
+    mend: "Check baseUrl: this is not the service's token endpoint.",
+  });
+}
+
+export function noClientSecret(missing: string): Finding {
+  return skipped(CHECK, "The client secret was not tried.", `To have it tried, ${missing}.`);
+}
+
+function meaningOf(error: Error & { code: string }): Finding {
+  const effect = "The retailer approves, comes back, and sees the application's error page.";
+  if (error.code === "client_refused") {
+    return problem(CHECK, "The service refuses the client_id with this client secret.", {
+      effect,
+      mend: "Copy both again from the application's registration; mind a space or a line break at the end of the secret.",
+    });
+  }
+  if (error.code === "rate_limited") {
+    return warning(CHECK, "The token endpoint is rate limited; it did not look at the client secret.", {
+      effect: "A retailer who logs in now sees the application's error page, until the limit is over.",
+      mend: "Try again in some minutes.",
+    });
+  }
+  const { error: reason, endpointStatus } = error as TokenEndpointError;
+  if (reason === "invalid_grant") return ok(CHECK, "The service takes the client secret.");
+  if (endpointStatus === undefined) {
+    return problem(CHECK, `The token endpoint cannot be asked: ${error.message}.`, {
+      effect,
+      mend: "Check --base-url and --store: together they are the address of one retailer.",
+    });
+  }
+  if (endpointStatus === 404) {
+    return problem(CHECK, "There is no token endpoint for this retailer: the service answers 404.", {
+      effect,
+      mend: "Check --base-url and --store: together they are the address of one retailer.",
+    });
+  }
+  return warning(
+    CHECK,
+    `The token endpoint answers ${endpointStatus}, which says nothing about the client secret.`,
+    {
+      effect: "The retailer may see the application's error page after approving.",
+      mend: "Log in once in a browser, and read the application's log.",
+    },
+  );
+}

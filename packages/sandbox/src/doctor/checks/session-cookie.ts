@@ -1,0 +1,154 @@
+import { CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
+import { isLoopback, printable } from "../addresses.js";
+import { type Finding, ok, problem, warning } from "../finding.js";
+import type { CookieFrom } from "../login.js";
+
+/** The retailer has to read the consent page, and often to log in at the service first. */
+const HARDLY_TIME_MS = 60_000;
+/** As long as a code is good (section 8). */
+const TIME_ENOUGH_MS = 600_000;
+
+/** The same for all of these: without its cookie, a callback belongs to nobody. */
+const effect =
+  "The retailer approves, comes back, and is told that this login is unknown or did not start here.";
+
+/**
+ * Whether the browser brings back to the callback what the login route gave it. A retailer comes back
+ * by a redirect from another site, which RFC 6265bis calls a cross-site top-level navigation. `now` is
+ * epoch milliseconds.
+ */
+export async function sessionCookie(
+  cookies: readonly CookieFrom[],
+  callback: URL,
+  now: number,
+): Promise<Finding[]> {
+  const set = cookiesSet(cookies, now);
+  if (set.length === 0) return [noCookie(callback)];
+  const hasHttpOnly = set.some(({ cookie }) => cookie.httpOnly);
+  const findings: Finding[] = [];
+  for (const one of set) {
+    const troubles = [
+      ...whyNotKept(one),
+      ...(await whyNotItsHost(one)),
+      ...whyNotBroughtBack(one, callback, now),
+    ];
+    // Every session library sets HttpOnly, so what is without it beside one that has it is no session.
+    const mayBeSession = one.cookie.httpOnly || !hasHttpOnly;
+    findings.push(...(mayBeSession ? troubles : troubles.map(lessGrave)));
+    if (troubles.length === 0) {
+      findings.push(ok("session-cookie", `The cookie ${nameOf(one)} comes back to the callback.`));
+    }
+  }
+  return findings;
+}
+
+/** The last one of each name, without those that only delete another and without the signatures Koa sets beside its own. */
+function cookiesSet(cookies: readonly CookieFrom[], now: number): CookieFrom[] {
+  const byName = new Map(cookies.map((one) => [one.cookie.key, one]));
+  const isSignature = (name: string) => name.endsWith(".sig") && byName.has(name.slice(0, -4));
+  return [...byName.values()].filter(({ cookie }) => cookie.TTL(now) > 0 && !isSignature(cookie.key));
+}
+
+function noCookie(callback: URL): Finding {
+  const withheld =
+    callback.protocol === "https:"
+      ? 'behind a proxy that ends https, set app.set("trust proxy", 1) in Express or app.proxy = true in Koa'
+      : "over plain http, do not set secure: true";
+  const message = "The login route sets no cookie: nothing ties the callback to this browser.";
+  const mend = `Put the session middleware before the login route; and ${withheld}, because session libraries withhold a Secure cookie there.`;
+  return problem("session-cookie", message, { effect, mend });
+}
+
+function whyNotKept(one: CookieFrom): Finding[] {
+  const { cookie, from } = one;
+  if (cookie.secure && from.protocol === "http:") {
+    const mend = "Serve the login over https, or set secure to true only where the application is served so.";
+    // Chromium and Firefox take this machine for secure; WebKit does not.
+    const [grave, who] = isLoopback(from) ? [warning, "Safari drops"] : [problem, "browsers drop"];
+    const message = `The cookie ${nameOf(one)} is Secure over http: ${who} it.`;
+    return [grave("cookie-secure", message, { effect, mend })];
+  }
+  if (cookie.sameSite !== "none" || cookie.secure) return [];
+  const message = `The cookie ${nameOf(one)} is SameSite=None without Secure: browsers drop it.`;
+  const mend = "Set sameSite to lax: that is enough for a redirect from the consent page.";
+  return [problem("cookie-same-site", message, { effect, mend })];
+}
+
+/** A jar knows which Domain a host may name, all public suffixes, and what a `__Host-` or `__Secure-` cookie needs. */
+async function whyNotItsHost(one: CookieFrom): Promise<Finding[]> {
+  const { header, from } = one;
+  const overHttps = new URL(from);
+  overHttps.protocol = "https:"; // Secure over http is whyNotKept's
+  try {
+    await new CookieJar(undefined, { prefixSecurity: "strict" }).setCookie(header, overHttps.href);
+    return [];
+  } catch {
+    const message = `The cookie ${nameOf(one)} has a Domain or a name that ${from.hostname} may not set: browsers drop it.`;
+    const mend =
+      "Leave the cookie's domain unset, which makes it the host's own; a name with __Host- also needs Secure and Path=/.";
+    return [problem("cookie-domain", message, { effect, mend })];
+  }
+}
+
+function whyNotBroughtBack(one: CookieFrom, callback: URL, now: number): Finding[] {
+  const { cookie, from } = one;
+  const path = cookie.path ?? defaultPath(from.pathname);
+  const findings: Finding[] = [];
+  const add = (check: string, message: string, mend: string) =>
+    findings.push(problem(check, `The cookie ${nameOf(one)} ${message}`, { effect, mend }));
+
+  if (cookie.sameSite === "strict") {
+    add(
+      "cookie-same-site",
+      "is SameSite=Strict: it stays away when another site sends the browser back.",
+      "Set sameSite to lax.",
+    );
+  }
+  if (!reachesHost(one, callback)) {
+    add(
+      "cookie-host",
+      `belongs to ${printable(cookie.domain ?? from.hostname)}; the callback is at ${callback.hostname}.`,
+      `Open the login at ${callback.origin}: to a browser, localhost and 127.0.0.1 are two hosts, and so are a name with and without www.`,
+    );
+  }
+  if (!pathMatch(callback.pathname, path)) {
+    add(
+      "cookie-path",
+      `is for ${printable(path)} and below; the callback is ${callback.pathname}.`,
+      "Set the cookie's path to /.",
+    );
+  }
+  if (cookie.secure && from.protocol === "https:" && callback.protocol === "http:") {
+    add(
+      "cookie-secure",
+      "is Secure; the callback is plain http.",
+      "Serve and register the callback over https.",
+    );
+  }
+  return [...findings, ...whetherLongEnough(one, now)];
+}
+
+function reachesHost({ cookie, from }: CookieFrom, callback: URL): boolean {
+  if (!cookie.domain) return from.hostname === callback.hostname;
+  const isFromThere = domainMatch(from.hostname, cookie.domain);
+  return !isFromThere || domainMatch(callback.hostname, cookie.domain) === true; // a foreign Domain is whyNotItsHost's
+}
+
+function whetherLongEnough(one: CookieFrom, now: number): Finding[] {
+  const lifetimeMs = one.cookie.TTL(now);
+  if (lifetimeMs >= TIME_ENOUGH_MS) return [];
+  const message = `The cookie ${nameOf(one)} is gone after ${Math.ceil(lifetimeMs / 1000)} seconds.`;
+  const advice = {
+    effect: "A retailer who takes longer to approve is told that this login is unknown.",
+    mend: "Let it live 15 minutes or more; maxAge of express-session and koa-session counts milliseconds.",
+  };
+  return [(lifetimeMs < HARDLY_TIME_MS ? problem : warning)("cookie-lifetime", message, advice)];
+}
+
+function lessGrave(finding: Finding): Finding {
+  return { ...finding, level: "warning" };
+}
+
+function nameOf({ cookie }: CookieFrom): string {
+  return printable(cookie.key);
+}

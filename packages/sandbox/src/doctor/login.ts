@@ -1,0 +1,63 @@
+import { Cookie, CookieJar } from "tough-cookie";
+import { type Answer, type Ask, isSilence, type Silence } from "./ask.js";
+
+/** A login as far as a browser gets before it leaves the application. */
+export interface Login {
+  /** What the application answered, in order; a login route may redirect within the application first. */
+  readonly answers: readonly Answer[];
+  /** The authorization request that the last answer sends the browser off with, if it does. */
+  readonly request: URL | undefined;
+  /** Where the way ended with no answer at all. */
+  readonly silence: Silence | undefined;
+  /** Every cookie on the way and the address that set it. */
+  readonly cookies: readonly CookieFrom[];
+  /** What a browser keeps of them. */
+  readonly jar: CookieJar;
+}
+
+export interface CookieFrom {
+  /** `Set-Cookie` as it came. */
+  readonly header: string;
+  readonly cookie: Cookie;
+  readonly from: URL;
+}
+
+/** More redirects than any login needs; browsers give up at about twenty. */
+const MOST_REDIRECTS = 10;
+
+/** Starts a login as somebody does who was never here before. */
+export async function startLogin(ask: Ask, url: URL): Promise<Login> {
+  const answers: Answer[] = [];
+  const cookies: CookieFrom[] = [];
+  const jar = new CookieJar();
+  const soFar = { answers, cookies, jar, request: undefined, silence: undefined };
+
+  for (let next: URL | undefined = url; next && answers.length < MOST_REDIRECTS; ) {
+    const reply = await ask(next, await jar.getCookieString(next.href));
+    if (isSilence(reply)) return { ...soFar, silence: reply };
+    answers.push(reply);
+    cookies.push(...(await keep(jar, reply)));
+    if (reply.location && isAuthorizationRequest(reply.location, reply.url)) {
+      return { ...soFar, request: reply.location };
+    }
+    next = reply.location;
+  }
+  return soFar;
+}
+
+async function keep(jar: CookieJar, { url, setCookie }: Answer): Promise<CookieFrom[]> {
+  const seen: CookieFrom[] = [];
+  for (const header of setCookie) {
+    const cookie = Cookie.parse(header);
+    if (cookie) seen.push({ header, cookie, from: url });
+    await jar.setCookie(header, url.href, { ignoreError: true });
+  }
+  return seen;
+}
+
+/** By its parameters, so that one sent to a wrong path is recognised too; by its path, where those are missing. */
+function isAuthorizationRequest(location: URL, from: URL): boolean {
+  const has = (name: string) => location.searchParams.has(name);
+  if (has("client_id") || has("response_type")) return true;
+  return location.pathname.endsWith("/connect") && location.origin !== from.origin;
+}

@@ -1,0 +1,70 @@
+import { stripVTControlCharacters } from "node:util";
+import { expect, test } from "vitest";
+import type { Group } from "./doctor.js";
+import { ok, problem, skipped, warning } from "./finding.js";
+import { jsonReport, textReport } from "./report.js";
+
+const advice = {
+  effect: "The retailer sees this and that.",
+  mend: "Do one thing, and then quite another one.",
+};
+const groups: Group[] = [
+  { title: "One", findings: [ok("a", "All is well."), warning("b", "Careful.", advice)] },
+  {
+    title: "Two",
+    findings: [problem("c", "It is broken.", advice), skipped("d", "Not tried.", "Give --this.")],
+  },
+];
+const address = "https://app.example.com/login";
+
+test("people read groups, sentences, and a sum", () => {
+  expect(textReport(address, groups, { colour: false, columns: 44 })).toBe(`
+The login at https://app.example.com/login
+
+One
+  ok        All is well.
+  warning   Careful.
+            The retailer sees this and that.
+            Mend: Do one thing, and then
+            quite another one.
+
+Two
+  problem   It is broken.
+            The retailer sees this and that.
+            Mend: Do one thing, and then
+            quite another one.
+  skipped   Not tried.
+            Mend: Give --this.
+
+Problems: 1. Warnings: 1. Skipped: 1.
+`);
+});
+
+test("colours add nothing but colours", () => {
+  const paper = { colour: false, columns: 80 };
+  const coloured = textReport(address, groups, { ...paper, colour: true });
+  expect(coloured).toContain("\u001b[31mproblem");
+  expect(stripVTControlCharacters(coloured)).toBe(textReport(address, groups, paper));
+});
+
+test("a word longer than the line stays whole", () => {
+  const text = textReport(address, [{ title: "One", findings: [ok("a", `See ${address}`)] }], {
+    colour: false,
+    columns: 20,
+  });
+  expect(text).toContain(`\n            ${address}\n`);
+});
+
+test("machines read the same", () => {
+  expect(JSON.parse(jsonReport(address, groups))).toEqual({
+    url: address,
+    problems: 1,
+    warnings: 1,
+    findings: [
+      { group: "One", check: "a", level: "ok", message: "All is well." },
+      { group: "One", check: "b", level: "warning", message: "Careful.", ...advice },
+      { group: "Two", check: "c", level: "problem", message: "It is broken.", ...advice },
+      { group: "Two", check: "d", level: "skipped", message: "Not tried.", mend: "Give --this." },
+    ],
+  });
+});

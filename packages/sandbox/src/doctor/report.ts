@@ -1,0 +1,76 @@
+import { styleText } from "node:util";
+import type { Group } from "./doctor.js";
+import type { Finding, Level } from "./finding.js";
+
+export interface Paper {
+  /** Whether the reader sees colours. */
+  readonly colour: boolean;
+  /** Characters in a line. */
+  readonly columns: number;
+}
+
+type Colour = "green" | "yellow" | "red" | "gray";
+const colours: Record<Level, Colour> = { ok: "green", warning: "yellow", problem: "red", skipped: "gray" };
+/** Of every line but the titles; the level stands in it. */
+const indent = 12;
+
+/** For people. */
+export function textReport(address: string, groups: readonly Group[], paper: Paper): string {
+  const sections = groups.map(({ title, findings }) =>
+    [styled("bold", title, paper), ...findings.flatMap((finding) => linesOf(finding, paper))].join("\n"),
+  );
+  return `\nThe login at ${address}\n\n${sections.join("\n\n")}\n\n${summary(groups)}\n`;
+}
+
+/** For machines. */
+export function jsonReport(address: string, groups: readonly Group[]): string {
+  const findings = groups.flatMap(({ title, findings }) =>
+    findings.map((finding) => ({ group: title, ...finding })),
+  );
+  const report = {
+    url: address,
+    problems: count(groups, "problem"),
+    warnings: count(groups, "warning"),
+    findings,
+  };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+export function count(groups: readonly Group[], level: Level): number {
+  return groups.flatMap(({ findings }) => findings).filter((finding) => finding.level === level).length;
+}
+
+function summary(groups: readonly Group[]): string {
+  const [problems, warnings, skipped] = (["problem", "warning", "skipped"] as const).map((level) =>
+    count(groups, level),
+  );
+  const found =
+    problems || warnings
+      ? `Problems: ${problems}. Warnings: ${warnings}.`
+      : "Nothing found that would break a login.";
+  return skipped ? `${found} Skipped: ${skipped}.` : found;
+}
+
+function linesOf({ level, message, effect, mend }: Finding, paper: Paper): string[] {
+  const sentences = [message, effect, mend && `Mend: ${mend}`].filter((sentence) => sentence !== undefined);
+  const lines = sentences.flatMap((sentence) => wrapped(sentence, paper.columns - indent));
+  const label = styled(colours[level], level.padEnd(indent - 2), paper);
+  return lines.map((line, index) => (index === 0 ? `  ${label}${line}` : " ".repeat(indent) + line));
+}
+
+/** Breaks at spaces; an address that is longer than a line stays whole, to be copied. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function styled(format: Colour | "bold", text: string, { colour }: Paper): string {
+  // Whether to colour was decided where the stream is known.
+  return colour ? styleText(format, text, { validateStream: false }) : text;
+}
