@@ -25,7 +25,7 @@ beforeAll(async () => {
     tarballs.set(manifest.name, `file:${join(folder, file)}`);
   }
 }, 60_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }), 60_000);
 
 test.each(readdirSync(join(root, "examples")))(
   "%s",
@@ -45,11 +45,11 @@ test.each(readdirSync(join(root, "examples")))(
     manifest.overrides = { "@retail-pos/core": "$@retail-pos/core" };
     writeFileSync(file, JSON.stringify(manifest));
 
-    const npm = (...args: string[]) => run("npm", args, { cwd: copy, env: { ...process.env, CI: "true" } });
+    const npm = (...args: string[]) => run("npm", args, { cwd: copy });
     await npm("install", "--no-audit", "--no-fund", "--ignore-scripts");
     if (manifest.scripts.build) await npm("run", "build");
     const { stdout } = await npm("test");
     expect(stdout).toMatch(/Tests.*passed/);
   },
-  180_000,
+  300_000, // one that runs on Redis and PostgreSQL starts some dozens of processes
 );

@@ -26,6 +26,16 @@ test("a client secret of your own is not shown", async () => {
   expect(await textOf(client, "/")).not.toContain("canary-client-secret");
 });
 
+test("programs read the request log as JSON, without a secret and without the console's own requests", async () => {
+  const client = await startClient();
+  await client.login();
+  await textOf(client, "/");
+  const answer = await fetch(`${client.sandbox.url}/console/requests`);
+  expect(answer.headers.get("content-type")).toContain("application/json");
+  expect(await answer.json()).toEqual([...client.sandbox.requests]);
+  expect(client.sandbox.tokenRequests()).toHaveLength(1);
+});
+
 test("it cannot be framed, and runs no script but its own", async () => {
   const { sandbox } = await startClient();
   const { headers } = await fetch(sandbox.url);

@@ -29,6 +29,8 @@ export function openConsole(service: Service, controls: Controls): ConsolePages 
     "/": () => consolePage(service, pageToken),
     "/sandbox.css": () => asset("text/css", stylesheet),
     "/sandbox.js": () => asset("text/javascript", consoleScript),
+    // For programs: what `sandbox.requests` is to those who started the sandbox themselves.
+    "/console/requests": () => jsonAnswer(200, service.log.entries()),
   };
 
   return {

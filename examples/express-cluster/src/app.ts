@@ -1,0 +1,86 @@
+import cluster from "node:cluster";
+import { fileURLToPath } from "node:url";
+import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { bearer, type RequestBearer } from "@retail-pos/express-bearer";
+import express, { type ErrorRequestHandler, type Express } from "express";
+import session from "express-session";
+import { demonstration, processesOf } from "./demonstration.js";
+import type { Shared } from "./engine.js";
+import { loginRoutes, requireLogin } from "./login.js";
+import type { Settings } from "./settings.js";
+
+interface Product {
+  name: string;
+  sku: string;
+  price: string;
+  currency: string;
+  in_stock: number;
+}
+
+/** Which of the processes this is. */
+const answeredBy = { worker: cluster.worker?.id ?? 0, pid: process.pid };
+
+/** The whole application, as every worker runs it. `more` goes to the client. */
+export function createApp(settings: Settings, shared: Shared, more: Partial<RetailPosOptions> = {}): Express {
+  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret, sandboxUrl } = settings;
+  const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...shared.tokens, ...more });
+  const isHttps = redirectUri.startsWith("https:");
+
+  const app = express();
+  // We speak plain HTTP: where our address is https, a proxy in front of us ends TLS.
+  if (isHttps) app.set("trust proxy", 1);
+  app.set("view engine", "ejs");
+  app.set("views", fileURLToPath(new URL("../views", import.meta.url)));
+  app.locals["answeredBy"] = answeredBy;
+  app.locals["settings"] = { engine: settings.engine, workers: settings.workers };
+  app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
+  app.get("/health", (_req, res) => res.json({ status: "ok" }));
+  app.use(
+    session({
+      name: "express-cluster",
+      secret: sessionSecret,
+      store: shared.sessions,
+      resave: false,
+      saveUninitialized: false,
+      // Lax, not Strict: the cookie has to come along when the service sends the browser back.
+      cookie: { httpOnly: true, sameSite: "lax", secure: isHttps },
+    }),
+  );
+  app.use(loginRoutes(pos, more.clock));
+  const withBearer = bearer({ client: pos, retailer: (req) => req.user?.domainPrefix });
+
+  app.get("/", (req, res) => (req.user ? res.redirect("/products") : res.render("welcome")));
+
+  app.get("/products", requireLogin, withBearer, async (req, res) => {
+    const products = await readProducts(req.retailPos);
+    const { expiresAt } = await req.retailPos.token();
+    const { burst } = req.session;
+    const demo = sandboxUrl && { sandboxUrl, burst, processes: burst ? processesOf(burst) : [] };
+    res.render("products", { store: req.retailPos.domainPrefix, products, expiresAt, demo });
+  });
+
+  app.get("/api/products", withBearer, async (req, res) => {
+    res.json({ answeredBy, products: await readProducts(req.retailPos) });
+  });
+
+  if (sandboxUrl) app.post("/burst", requireLogin, demonstration(sandboxUrl));
+
+  app.use(showError);
+  return app;
+}
+
+async function readProducts(retailer: RequestBearer): Promise<Product[]> {
+  const answer = await retailer.fetch("api/products");
+  if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
+  return ((await answer.json()) as { data: Product[] }).data;
+}
+
+/** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
+const showError: ErrorRequestHandler = (error, _req, res, next) => {
+  if (res.headersSent) return next(error);
+  const known = isRetailPosError(error);
+  if (!known || error.status >= 500) console.error(error);
+  res.set(known ? error.headers : undefined);
+  res.status(known ? error.status : 500);
+  res.render("problem", { code: known ? error.code : "error" });
+};

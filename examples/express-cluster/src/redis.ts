@@ -1,0 +1,27 @@
+import { redisTokens } from "@retail-pos/store-redis";
+import { RedisStore } from "connect-redis";
+import { createClient } from "redis";
+import type { Engine } from "./engine.js";
+
+export const redis: Engine = {
+  async prepare({ engineUrl }) {
+    const client = createClient({ url: engineUrl, socket: { reconnectStrategy: false } });
+    client.on("error", () => {}); // connect() rejects with it
+    await client.connect().catch((cause: NodeJS.ErrnoException) => {
+      throw new Error(`Redis could not be reached: ${cause.message || cause.code}`, { cause });
+    });
+    await client.close();
+  },
+
+  async open({ engineUrl, namespace }) {
+    // Without the queue: while Redis is away requests fail at once, instead of waiting for it.
+    const client = createClient({ url: engineUrl, disableOfflineQueue: true });
+    client.on("error", (error: Error) => console.error(`Redis: ${error.message}`));
+    await client.connect();
+    return {
+      tokens: redisTokens({ client, prefix: `${namespace}:` }),
+      sessions: new RedisStore({ client, prefix: `${namespace}:session:` }),
+      close: () => client.close(),
+    };
+  },
+};

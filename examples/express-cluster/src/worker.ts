@@ -1,0 +1,36 @@
+import cluster from "node:cluster";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { RetailPosEvent } from "@retail-pos/core";
+import { createApp } from "./app.js";
+import { engineOf } from "./engine.js";
+import type { Settings } from "./settings.js";
+
+const LONGEST_STOP_MS = 10_000;
+
+/** Serves the application, as one process of several, until SIGTERM or SIGINT. */
+export async function serve(settings: Settings): Promise<void> {
+  const shared = await engineOf(settings).open(settings);
+  const server = createServer(createApp(settings, shared, { observe: log }));
+  server.listen(settings.port);
+  await once(server, "listening");
+
+  /** Takes no new connection, finishes what is under way, and lets go of what it shares. */
+  function stop(): void {
+    if (!server.listening) return;
+    server.close(async () => {
+      await shared.close();
+      cluster.worker?.disconnect();
+    });
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), LONGEST_STOP_MS).unref();
+  }
+  // Ctrl-C reaches every process; otherwise the primary passes it on.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+}
+
+/** What happens to tokens, for whoever reads the log; there is no secret in it. */
+function log({ type, domainPrefix, ...more }: RetailPosEvent): void {
+  const reason = "error" in more ? `: ${more.error}` : "";
+  console.log(`Worker ${cluster.worker?.id} (process ${process.pid}): ${type} ${domainPrefix}${reason}`);
+}
