@@ -8,7 +8,8 @@ CREATE TABLE IF NOT EXISTS "retail_pos_tokens" (
   version       text NOT NULL,
   refused_at    double precision
 );
-CREATE TABLE IF NOT EXISTS "retail_pos_tokens_lock" (
+-- Unlogged: who holds a lock need not outlive the server, and taking one waits for no disk.
+CREATE UNLOGGED TABLE IF NOT EXISTS "retail_pos_tokens_lock" (
   key      text PRIMARY KEY,
   owner    text NOT NULL,
   ends_at  timestamptz NOT NULL

@@ -5,7 +5,10 @@ import { InvalidDomainPrefixError } from "./errors.js";
  * It exists only because {@link parseDomainPrefix} made it, so whoever holds one may
  * build a host name, a store key or a log line from it.
  */
-export type DomainPrefix = string & { readonly __brand: "DomainPrefix" };
+export type DomainPrefix = string & {
+  /** For the compiler alone: no text has it. */
+  readonly __brand: "DomainPrefix";
+};
 
 /** One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, 63 characters at most. No broken Punycode. */
 const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;

@@ -13,7 +13,9 @@ export type RetailPosErrorCode =
 
 /** What every error of this library may carry besides its message. */
 export interface RetailPosErrorDetails {
+  /** The retailer concerned, where one is known. */
   readonly domainPrefix?: string | undefined;
+  /** Where it comes from, searched for secrets before it leaves. */
   readonly cause?: unknown;
 }
 
@@ -26,6 +28,7 @@ const brand = Symbol.for("@retail-pos/core/error");
  * in a message, a property or a cause.
  */
 export class RetailPosError extends Error {
+  /** Which of the errors it is; TypeScript tells the class by it after {@link isRetailPosError}. */
   readonly code: RetailPosErrorCode;
   /** The HTTP status an application's error handler should answer with. */
   readonly status: number;

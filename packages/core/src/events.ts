@@ -3,6 +3,7 @@ import type { RateLimit } from "./rate-limit.js";
 
 /** What every event carries. */
 interface EventBase {
+  /** The retailer concerned. */
   readonly domainPrefix: DomainPrefix;
   /** Epoch milliseconds. */
   readonly at: number;
@@ -10,28 +11,48 @@ interface EventBase {
 
 /** What `observe` is told. Never a token, a code or the client secret. */
 export type RetailPosEvent =
-  /** A fresh login was stored. */
-  | (EventBase & { readonly type: "connected" })
-  /** The retailer was forgotten. */
-  | (EventBase & { readonly type: "disconnected" })
-  /** A new access token was stored. `rotated`: with a new refresh token (R4). `tookMs`: request to saved. */
-  | (EventBase & { readonly type: "renewed"; readonly rotated: boolean; readonly tookMs: number })
-  /** A renewal did not succeed, or the store could not be asked. `servedHeldToken`: callers noticed nothing. */
   | (EventBase & {
+      /** A fresh login was stored. */
+      readonly type: "connected";
+    })
+  | (EventBase & {
+      /** The retailer was forgotten. */
+      readonly type: "disconnected";
+    })
+  | (EventBase & {
+      /** A new access token was stored. */
+      readonly type: "renewed";
+      /** Whether with a new refresh token (R4). */
+      readonly rotated: boolean;
+      /** From the token request to the end of the save, milliseconds. */
+      readonly tookMs: number;
+    })
+  | (EventBase & {
+      /** A renewal did not succeed, or the store could not be asked. */
       readonly type: "renewal_failed";
+      /** What went wrong; one of this library's errors, or the store's. */
       readonly error: unknown;
+      /** Whether callers noticed nothing, since the held token lives on. */
       readonly servedHeldToken: boolean;
     })
-  /** The token endpoint answered 429; nothing goes out for this retailer before `retryAt` (epoch ms). */
   | (EventBase & {
+      /** The token endpoint answered 429: nothing goes out for this retailer for a while. */
       readonly type: "rate_limited";
+      /** Until when, epoch milliseconds. */
       readonly retryAt: number;
+      /** What the service said about its limit, where it was usable. */
       readonly rateLimit: RateLimit | undefined;
     })
-  /** The service refused the refresh token: a person has to log in with the store again. */
-  | (EventBase & { readonly type: "reconnect_required" })
-  /** The store did not take a new set; this process keeps it and goes on trying. Look at the store. */
-  | (EventBase & { readonly type: "unsaved"; readonly error: unknown });
+  | (EventBase & {
+      /** The service refused the refresh token: a person has to log in with the store again. */
+      readonly type: "reconnect_required";
+    })
+  | (EventBase & {
+      /** The store did not take a new set; this process keeps it and goes on trying. Look at the store. */
+      readonly type: "unsaved";
+      /** What the store said. */
+      readonly error: unknown;
+    });
 
 /** Tells an observer; one that throws or rejects disturbs nothing. */
 export function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {

@@ -14,6 +14,7 @@ export type { TokenStore } from "./token-store.js";
 export type { Lock } from "./lock.js";
 export { memoryStore } from "./memory-store.js";
 export { memoryLock } from "./memory-lock.js";
+export { type Lease, type LeaseLockOptions, leaseLock } from "./lease-lock.js";
 
 // The words of the wire
 export { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
@@ -21,6 +22,7 @@ export { parseRateLimit, type RateLimit } from "./rate-limit.js";
 
 // What goes wrong, and what happens
 export {
+  type AnyRetailPosError,
   ClientRefusedError,
   InvalidDomainPrefixError,
   isRetailPosError,
@@ -39,6 +41,8 @@ export type { RetailPosEvent } from "./events.js";
 // For those who write a middleware for another framework
 export {
   type BearerOptions,
+  type OAuthBearer,
+  type PersonalBearer,
   type RequestBearer,
   type RequestHeaders,
   type RetailerName,

@@ -5,6 +5,7 @@ import { memoryStore } from "./memory-store.js";
 import { type Service, serviceAt } from "./service.js";
 import type { TokenStore } from "./token-store.js";
 
+/** What {@link retailPos} is told of the service, of the application, and of where tokens are kept. */
 export interface RetailPosOptions {
   /** {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. */
   authUrl: string | URL;
@@ -13,13 +14,15 @@ export interface RetailPosOptions {
    * (`https://{domain_prefix}.example.com`) or as a segment of the path. https, or http on loopback.
    */
   baseUrl: string;
+  /** Of the registered application (2.1). */
   clientId: string;
+  /** Of the registered application; goes to token endpoints alone (4.2, 4.3). */
   clientSecret: string;
   /** Exactly as registered with the application; sent as given, both times (4.1, 4.2). */
   redirectUri: string;
-  /** Where tokens are kept; default {@link memoryStore}, which a restart empties. */
+  /** Where tokens are kept; default `memoryStore()`, which a restart empties. */
   store?: TokenStore;
-  /** Keeps two renewals of one retailer apart; default {@link memoryLock}, for one process. */
+  /** Keeps two renewals of one retailer apart; default `memoryLock()`, for one process. */
   lock?: Lock;
   /** How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime. */
   renewEarlyMs?: number;

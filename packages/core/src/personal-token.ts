@@ -4,9 +4,11 @@ import { type RetailerClient, retailerClient } from "./retailer-client.js";
 import { baseUrlOf, secureUrl } from "./service.js";
 import { isBearerValue, quietAccess } from "./token-set.js";
 
+/** A Personal Token, and the retailer it is for. */
 export interface PersonalTokenOptions {
   /** {base_url}: the template with `{domain_prefix}`, or the retailer's own address. */
   baseUrl: string;
+  /** The retailer that made it. */
   domainPrefix: string;
   /** The Personal Token that an admin of the store created (2.4, R7). */
   token: string;

@@ -10,7 +10,7 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefin
   });
 }
 
-/** Keeps the process alive while it lasts: it is used only while a rotated token waits to be saved. */
+/** Keeps the process alive while it lasts: somebody waits for a lock, or a rotated token to be saved. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -32,6 +32,7 @@ export interface OAuthBearer<Context> {
   client: RetailPos;
   /** Which retailer a request is for. A stranger's text is fine; it is checked. */
   retailer: RetailerOf<Context>;
+  /** The other mode's. */
   personalToken?: never;
 }
 
@@ -39,7 +40,9 @@ export interface OAuthBearer<Context> {
 export interface PersonalBearer {
   /** The same token on every request, never renewed. */
   personalToken: PersonalTokenOptions;
+  /** The other mode's. */
   client?: never;
+  /** The other mode's. */
   retailer?: never;
 }
 

@@ -5,6 +5,7 @@ import type { TokenAsk, TokenSource } from "./token-source.js";
 
 /** One retailer's API with the bearer put on every call. */
 export interface RetailerClient extends TokenSource {
+  /** Which retailer. */
   readonly domainPrefix: DomainPrefix;
   /** {base_url} of this retailer, without a trailing slash. */
   readonly baseUrl: string;

@@ -11,8 +11,11 @@ export interface AccessToken {
 
 /** What is kept for one retailer, and all that a store has to keep. The refresh token goes nowhere else. */
 export interface TokenSet {
+  /** Whose tokens. */
   readonly domainPrefix: DomainPrefix;
+  /** The access token, and when it ends. */
   readonly access: AccessToken;
+  /** What a renewal is asked with (4.3). A new one replaces it (R4). */
   readonly refreshToken: string;
   /** When the token request behind this set was sent, epoch milliseconds. */
   readonly issuedAt: number;

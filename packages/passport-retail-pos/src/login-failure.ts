@@ -9,6 +9,7 @@ export type LoginFailureCode =
 
 /** What Passport hands on as `info` (or shows as `failureMessage`). Nothing in it comes from the query. */
 export interface LoginFailureInfo {
+  /** Which of the reasons. */
   readonly code: LoginFailureCode;
   /** What happened, and what to look at. */
   readonly message: string;

@@ -13,8 +13,11 @@ export interface LoginOptions {
   state?: unknown;
   /** The callback URL of this login; has to be given on the callback's route too. */
   callbackURL?: string;
+  /** Sent only if given; the service knows no scopes (R1). */
   scope?: string | string[];
+  /** Passport's: whether the login is kept in the session; default true. */
   session?: boolean;
+  /** Passport's: puts the user on this property of the request, and logs nobody in. */
   assignProperty?: string;
 }
 

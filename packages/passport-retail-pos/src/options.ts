@@ -21,13 +21,19 @@ interface CommonOptions {
 
 /** With a client that the application made: one client for login, bearer and everything else. */
 interface ClientOptions extends CommonOptions {
+  /** What `retailPos()` returned. */
   client: RetailPos;
   /** Only where it differs from the client's `redirectUri`; may be relative. */
   callbackURL?: string;
+  /** The client has it. */
   authUrl?: never;
+  /** The client has it. */
   baseUrl?: never;
+  /** The client has it. */
   clientID?: never;
+  /** The client has it. */
   clientSecret?: never;
+  /** The client has it. */
   tokenStore?: never;
 }
 
@@ -35,14 +41,17 @@ interface ClientOptions extends CommonOptions {
 interface PassportOptions
   extends CommonOptions,
     Omit<RetailPosOptions, "clientId" | "redirectUri" | "store" | "clock"> {
+  /** Of the registered application (2.1). */
   clientID: string;
   /** Exactly as registered; a relative one is resolved against each request. */
   callbackURL: string;
   /** Where tokens are kept; core's `store`. */
   tokenStore?: TokenStore;
+  /** The other style's. */
   client?: never;
 }
 
+/** Either a `client` that the application made, or what it takes to make one. */
 export type RetailPosStrategyOptions = ClientOptions | PassportOptions;
 
 /** The options after the door. */

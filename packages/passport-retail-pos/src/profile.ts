@@ -2,20 +2,27 @@ import type { DomainPrefix, TokenSet } from "@retail-pos/core";
 
 /** Who logged in, in Passport's normalized form: the service names nothing but the domain prefix. */
 export interface RetailPosProfile {
+  /** The strategy's name. */
   provider: "retail-pos";
+  /** The domain prefix, which is unique. */
   id: string;
+  /** The retailer who logged in. */
   domainPrefix: DomainPrefix;
+  /** The domain prefix: the service names nothing else. */
   displayName: string;
 }
 
 /** The token response as passport-oauth2 would pass it on (2.2), without the refresh token. Seconds, as on the wire. */
 export interface TokenParams {
+  /** The bearer. */
   access_token: string;
+  /** Always `Bearer`. */
   token_type: "Bearer";
   /** Seconds since the Unix epoch; absent when the service named no usable expiry. */
   expires?: number;
   /** Seconds from the token request until expiry. */
   expires_in?: number;
+  /** The retailer's, also where the response named none. */
   domain_prefix: DomainPrefix;
 }
 

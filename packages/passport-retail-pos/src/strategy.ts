@@ -19,8 +19,16 @@ import {
   type VerifyResult,
 } from "./verify.js";
 
-type WithRequest = RetailPosStrategyOptions & { passReqToCallback: true };
-type WithoutRequest = RetailPosStrategyOptions & { passReqToCallback?: false };
+/** The options where verify gets the request first. */
+type WithRequest = RetailPosStrategyOptions & {
+  /** Verify gets the request first. */
+  passReqToCallback: true;
+};
+/** The options where verify gets the login alone. */
+type WithoutRequest = RetailPosStrategyOptions & {
+  /** Verify gets the login alone. */
+  passReqToCallback?: false;
+};
 
 declare global {
   namespace Express {

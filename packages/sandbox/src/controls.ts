@@ -51,9 +51,13 @@ export interface Controls {
   clearFaults(domainPrefix?: string): void;
 }
 
+/** How many tokens of one store are accepted now. */
 export interface LiveTokens {
+  /** Access tokens. */
   readonly access: number;
+  /** Refresh tokens. */
   readonly refresh: number;
+  /** Personal Tokens (R7). */
   readonly personal: number;
 }
 

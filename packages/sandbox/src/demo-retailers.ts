@@ -1,6 +1,8 @@
 /** A store as people know it, and the domain prefix its addresses carry. */
 export interface NamedStore {
+  /** One DNS label. */
   readonly domainPrefix: string;
+  /** What the consent page and the console show. */
   readonly name: string;
 }
 

@@ -14,6 +14,7 @@
  */
 export type FaultKind = number | "silence" | "reset" | "html" | "redirect" | "half" | "late" | "reset-after";
 
+/** Which requests a fault strikes, and how often. */
 export interface FaultOptions {
   /** Strikes this store only. Default: all of them. */
   domainPrefix?: string;
@@ -27,6 +28,7 @@ export interface FaultOptions {
 
 /** A fault that was asked for. */
 export interface Fault {
+  /** What goes wrong. */
   readonly kind: FaultKind;
   /** How many requests it has struck. */
   readonly hits: number;

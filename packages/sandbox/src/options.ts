@@ -1,6 +1,7 @@
 import { demoRetailers, type NamedStore } from "./demo-retailers.js";
 import { isDomainPrefix } from "./retailers.js";
 
+/** How the sandbox differs from one that nobody configured. */
 export interface SandboxOptions {
   /** Port to listen on, on 127.0.0.1. Default 0: any free one. */
   port?: number;
@@ -9,7 +10,12 @@ export interface SandboxOptions {
   /** How long access tokens live, in milliseconds, at least 1000. Default 86_400_000 (24 hours, R6). */
   lifetimeMs?: number;
   /** Token requests a store may receive in one window; windows are per store. Default 300 in 300_000 ms. */
-  rateLimit?: { limit: number; windowMs: number };
+  rateLimit?: {
+    /** How many. */
+    limit: number;
+    /** How long a window is, milliseconds. */
+    windowMs: number;
+  };
   /** Whether the application is approved. Default false: it can be connected to at most 30 stores (section 8). */
   approved?: boolean;
   /** The time, in epoch milliseconds. Default `Date.now`; `virtualClock()` makes one that tests can move. */
@@ -24,12 +30,14 @@ export interface SandboxOptions {
   stores?: readonly NamedStore[] | number;
 }
 
+/** Whether a refresh answers with a new refresh token (R4). */
 export type Rotation = (typeof rotations)[number];
 
 export interface Settings extends Required<SandboxOptions> {
   readonly stores: readonly NamedStore[];
 }
 
+/** `"sometimes"`: every other time, starting with the first. */
 export const rotations = ["always", "never", "sometimes"] as const;
 
 export const demoApplication = {

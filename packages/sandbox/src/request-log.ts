@@ -9,6 +9,7 @@ export interface LoggedRequest {
   readonly at: number;
   /** `trap` is where the fault `"redirect"` leads: nothing a careful client sends should ever arrive there. */
   readonly endpoint: "connect" | "token" | "api" | "trap";
+  /** In capitals, as HTTP has it. */
   readonly method: string;
   /** Without the query. */
   readonly path: string;

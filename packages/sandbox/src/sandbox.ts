@@ -23,9 +23,13 @@ export interface Sandbox extends Controls {
   close(): Promise<void>;
 }
 
+/** What is registered with the service (2.1). */
 export interface Application {
+  /** Identifies the application. */
   readonly clientId: string;
+  /** What the token endpoint wants besides. */
   readonly clientSecret: string;
+  /** Where the callback goes; compared letter by letter. */
   readonly redirectUri: string;
 }
 

@@ -2,6 +2,7 @@ import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
 import { checkKeys, type SealingKey } from "./keys.js";
 import { type Place, sealer } from "./sealer.js";
 
+/** The keys, and nothing else. */
 export interface SealedStoreOptions {
   /** The first one seals, all of them open. */
   keys: readonly SealingKey[];

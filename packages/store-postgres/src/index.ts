@@ -6,6 +6,7 @@ import { migrate, tablesAt } from "./schema.js";
 
 export type { PostgresPool };
 
+/** Which database, and which tables of it. */
 export interface PostgresTokensOptions {
   /** A `Pool` of `pg`; two connections are enough. You end it. */
   pool: PostgresPool;
@@ -18,7 +19,9 @@ export interface PostgresTokensOptions {
 
 /** What `retailPos` takes as `store` and `lock`, and what makes the tables. */
 export interface PostgresTokens {
+  /** One row per retailer. */
   readonly store: TokenStore;
+  /** A lease in a row, on the database's clock. */
   readonly lock: Lock;
   /**
    * Creates the two tables where they are missing; safe to call at every start, from many processes at once.

@@ -1,9 +1,15 @@
 /** What is needed of a `Pool` of `pg`. */
 export interface PostgresPool {
+  /** Runs one statement on any connection. */
   query(
     text: string,
     values?: unknown[],
-  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
+  ): Promise<{
+    /** What it read, by column. */
+    rows: Record<string, unknown>[];
+    /** How many rows it read or wrote; `null` for a statement that does neither. */
+    rowCount: number | null;
+  }>;
 }
 
 /** What a statement brought. */

@@ -3,7 +3,7 @@ import { type DomainPrefix, retailPos, StoredTokensError, type TokenSet } from "
 import { storeContract } from "@retail-pos/sandbox/contracts";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { canRun, connect, schema, setUp, tearDown } from "../testing/postgres.js";
+import { canRun, connect, oldest, schema, setUp, tearDown } from "../testing/postgres.js";
 import { type PostgresPool, postgresTokens } from "./index.js";
 
 const retailer = "harbour-coffee" as DomainPrefix;
@@ -33,6 +33,14 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
   afterAll(tearDown);
 
   storeContract(test, () => postgresTokens({ pool, table }).store, { shared: true });
+
+  describe("through pg 8.0.3", () => {
+    let old: pg.Pool;
+    beforeAll(() => {
+      old = connect({ max: 4 }, oldest);
+    });
+    storeContract(test, () => postgresTokens({ pool: old, table }).store, { shared: true });
+  });
 
   describe("whose default isolation is serializable", () => {
     storeContract(
@@ -146,8 +154,64 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
       const error = await tokenOf(tokens);
       expect(error).toBeInstanceOf(Error);
       expect(shownBy(error)).not.toContain("canary");
+      const outcome = await tokens.store.save(set).catch((thrown: unknown) => thrown);
+      expect(shownBy(outcome)).not.toContain("canary");
     },
   );
+
+  describe("when a statement fails in the middle", () => {
+    const broken = `${schema}.broken`;
+    const next: TokenSet = {
+      domainPrefix: retailer,
+      access: { value: "canary-access-2" },
+      refreshToken: "canary-refresh-2",
+      issuedAt: 1_767_225_600_000,
+      version: "two",
+    };
+    /** What happens while the row is written, and how PostgreSQL names it. */
+    const failures: readonly (readonly [string, string, string])[] = [
+      ["the connection is cut", "PERFORM pg_terminate_backend(pg_backend_pid());", "57P01"],
+      ["the disk is full", "RAISE 'could not extend file: %', NEW USING ERRCODE = 'disk_full';", "53100"],
+      ["the memory is full", "RAISE 'out of memory at %', NEW USING ERRCODE = 'out_of_memory';", "53200"],
+      ["the statement takes too long", "PERFORM pg_sleep(60);", "57014"],
+      ["the server is a replica now", "SET transaction_read_only = on; CREATE TABLE any_table ();", "25006"],
+    ];
+    const moments = ["BEFORE", "AFTER"];
+    const cases = failures.flatMap(([what, body, code]) =>
+      moments.map((moment) => [what, moment, body, code] as const),
+    );
+    beforeAll(() => postgresTokens({ pool, table: broken }).migrate());
+
+    test.each(cases)(
+      "%s, %s the row is written: an error with the SQLSTATE and no token; the stored set stays whole",
+      async (_what, moment, body, code) => {
+        const own = connect({ max: 1, statement_timeout: 300 });
+        const { store } = postgresTokens({ pool: own, table: broken });
+        await store.save(set);
+        await pool.query(`
+          CREATE FUNCTION ${broken}_fails() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$;
+          CREATE TRIGGER fails ${moment} INSERT OR UPDATE ON ${broken}
+            FOR EACH ROW EXECUTE FUNCTION ${broken}_fails()`);
+        try {
+          for (const save of [() => store.save(next, set), () => store.save(next)]) {
+            const error = await save().catch((thrown: unknown) => thrown);
+            expect(error).toMatchObject({
+              code,
+              message: expect.stringMatching(
+                /^PostgreSQL could not save the tokens of retailer "harbour-coffee": /,
+              ),
+            });
+            expect(shownBy(error)).not.toContain("canary");
+            expect(await store.load(retailer)).toEqual(set);
+          }
+        } finally {
+          await pool.query(`DROP FUNCTION ${broken}_fails CASCADE`);
+        }
+        expect(await store.save(next, set)).toBe(true);
+        expect(await store.load(retailer)).toEqual(next);
+      },
+    );
+  });
 
   test("an error of the database shows no token, though its message, detail or context do", async () => {
     const failing = `${schema}.failing`;

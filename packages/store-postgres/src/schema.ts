@@ -40,7 +40,8 @@ CREATE TABLE IF NOT EXISTS ${tokens} (
   version       text NOT NULL,
   refused_at    double precision
 );
-CREATE TABLE IF NOT EXISTS ${locks} (
+-- Unlogged: who holds a lock need not outlive the server, and taking one waits for no disk.
+CREATE UNLOGGED TABLE IF NOT EXISTS ${locks} (
   key      text PRIMARY KEY,
   owner    text NOT NULL,
   ends_at  timestamptz NOT NULL

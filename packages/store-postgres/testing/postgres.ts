@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import pg803 from "pg803";
 
 /** The database that tests use: `DATABASE_URL`, else `test` on this machine. */
 export const url: string = process.env["DATABASE_URL"] ?? "postgresql://root@127.0.0.1:5432/test";
@@ -14,9 +15,12 @@ export const schema: string = `test_${randomBytes(8).toString("hex")}`;
 
 const pools: pg.Pool[] = [];
 
+/** The other driver that a user may bring: the oldest that package.json allows. */
+export const oldest: typeof pg = pg803;
+
 /** A pool that `tearDown` ends. */
-export function connect(config: pg.PoolConfig = {}): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, ...config });
+export function connect(config: pg.PoolConfig = {}, driver: typeof pg = pg): pg.Pool {
+  const pool = new driver.Pool({ connectionString: url, ...config });
   pool.on("error", () => {});
   pools.push(pool);
   return pool;

@@ -1,12 +1,16 @@
 /** What is needed of a client of `ioredis`: a `Redis` or a `Cluster`. */
 export interface IoRedisClient {
+  /** Runs a Lua script. */
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** Not called: it tells this library from the other. */
   readonly evalsha: unknown;
 }
 
 /** What is needed of a client of `redis` (node-redis): from `createClient`, `createCluster` and their like. */
 export interface NodeRedisClient {
+  /** Runs a Lua script. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  /** Not called: it tells this library from the other. */
   readonly evalSha: unknown;
 }
 

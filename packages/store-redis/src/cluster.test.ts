@@ -1,7 +1,10 @@
 import type { DomainPrefix } from "@retail-pos/core";
 import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
 import { Cluster } from "ioredis";
+import Redis5 from "ioredis5";
 import { createCluster } from "redis";
+import { createCluster as createCluster4 } from "redis4";
+import { createCluster as createCluster5 } from "redis5";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startCluster } from "../testing/cluster.js";
 import { canRun } from "../testing/redis.js";
@@ -14,17 +17,28 @@ afterAll(() => cluster?.close());
 
 describe.skipIf(!cluster)("on Redis Cluster", () => {
   const port = cluster?.port ?? 0;
-  const ioredis = new Cluster([{ host: "127.0.0.1", port }], { lazyConnect: true, scaleReads: "slave" });
-  const nodeRedis = createCluster({ rootNodes: [{ url: `redis://127.0.0.1:${port}` }], useReplicas: true });
-  beforeAll(() => Promise.all([ioredis.connect(), nodeRedis.connect()]));
-  afterAll(() => {
-    ioredis.disconnect();
-    nodeRedis.destroy();
+  const nodes = [{ host: "127.0.0.1", port }];
+  const options = { rootNodes: [{ url: `redis://127.0.0.1:${port}` }], useReplicas: true };
+  const ioredis = new Cluster(nodes, { lazyConnect: true, scaleReads: "slave" });
+  const ioredis5 = new Redis5.Cluster(nodes, { lazyConnect: true, scaleReads: "slave" });
+  const nodeRedis = createCluster(options);
+  const nodeRedis5 = createCluster5(options);
+  const nodeRedis4 = createCluster4(options);
+  beforeAll(() =>
+    Promise.all([ioredis, ioredis5, nodeRedis, nodeRedis5, nodeRedis4].map((client) => client.connect())),
+  );
+  afterAll(async () => {
+    for (const client of [ioredis, ioredis5]) client.disconnect();
+    for (const client of [nodeRedis, nodeRedis5]) client.destroy();
+    await nodeRedis4.disconnect();
   });
 
   const clients: [string, RedisClient][] = [
     ["ioredis", ioredis],
+    ["ioredis 5", ioredis5],
     ["node-redis", nodeRedis],
+    ["node-redis 5", nodeRedis5],
+    ["node-redis 4", nodeRedis4],
   ];
   describe.each(clients)("with %s", (_name, client) => {
     storeContract(test, () => redisTokens({ client }).store, { shared: true });

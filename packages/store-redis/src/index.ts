@@ -5,6 +5,7 @@ import { redisStore } from "./redis-store.js";
 
 export type { IoRedisClient, NodeRedisClient, RedisClient };
 
+/** Which Redis, and which keys of it. */
 export interface RedisTokensOptions {
   /** A connected client of `ioredis` or `redis`, of one server or of a cluster. You close it. */
   client: RedisClient;
@@ -14,7 +15,9 @@ export interface RedisTokensOptions {
 
 /** What `retailPos` takes as `store` and `lock`. */
 export interface RedisTokens {
+  /** One hash per retailer, without a time-to-live. */
   readonly store: TokenStore;
+  /** A lease in a key, on the server's clock. */
   readonly lock: Lock;
 }
 

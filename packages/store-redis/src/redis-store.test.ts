@@ -111,6 +111,8 @@ describe.skipIf(!canRun)("a record that is not as it was saved", () => {
     "an empty refresh token": (redis) => redis.hset(key, "refreshToken", ""),
     "no access token": (redis) => redis.hdel(key, "accessToken"),
     "an access token with a line break": (redis) => redis.hset(key, "accessToken", "canary\r\nx"),
+    "an access token of bytes": (redis) =>
+      redis.hset(key, "accessToken", Buffer.from("canary\xff", "latin1")),
     "an expiry in words": (redis) => redis.hset(key, "expiresAt", "canary tomorrow"),
     "an empty expiry": (redis) => redis.hset(key, "expiresAt", ""),
     "an endless expiry": (redis) => redis.hset(key, "expiresAt", "Infinity"),

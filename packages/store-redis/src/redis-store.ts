@@ -34,7 +34,8 @@ local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'hash' then return redis.call('HGETALL', KEYS[1]) end
 return kind`;
 
-// What is stored may be no hash: then its version is none, and a new login replaces it.
+// What is stored may be no hash: then its version is none, and a new login replaces it. DEL also comes first
+// since Redis, where its memory is full, lets a script go on whose first write takes none.
 const SAVE = `
 if ARGV[1] == 'only' and redis.pcall('HGET', KEYS[1], 'version') ~= ARGV[2] then return 0 end
 redis.call('DEL', KEYS[1])

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
+import Redis5 from "ioredis5";
 import { createClient } from "redis";
+import { createClient as createClient4 } from "redis4";
+import { createClient as createClient5 } from "redis5";
 import type { RedisClient } from "../src/index.js";
 
 /** The Redis that tests use: `REDIS_URL`, else the default port of this machine. */
@@ -19,23 +22,45 @@ export interface Connection {
   close: () => unknown;
 }
 
-/** Every kind of client that a user may bring. */
-export const kinds: readonly (readonly [string, () => Promise<Connection>])[] = [
+/** Every kind of client that a user may bring: of each older major the oldest version that package.json allows. */
+export const kinds: readonly (readonly [string, (at?: string) => Promise<Connection>])[] = [
   ["ioredis", connectIoRedis],
+  ["ioredis 5", connectIoRedis5],
   ["node-redis", connectNodeRedis],
-  ["node-redis with the older protocol", () => connectNodeRedis(2)],
+  ["node-redis with the older protocol", (at) => connectNodeRedis(at, 2)],
+  ["node-redis 5", connectNodeRedis5],
+  ["node-redis 4", connectNodeRedis4],
 ];
 
-export async function connectIoRedis(): Promise<Connection & { client: Redis }> {
-  const client = new Redis(url);
+export async function connectIoRedis(at: string = url): Promise<Connection & { client: Redis }> {
+  const client = new Redis(at);
   return { client, close: () => client.disconnect() };
 }
 
-async function connectNodeRedis(RESP: 2 | 3 = 3): Promise<Connection> {
-  const client = createClient({ url, RESP });
+async function connectIoRedis5(at: string = url): Promise<Connection> {
+  const client = new Redis5.default(at);
+  return { client, close: () => client.disconnect() };
+}
+
+async function connectNodeRedis(at: string = url, RESP: 2 | 3 = 3): Promise<Connection> {
+  const client = createClient({ url: at, RESP });
   client.on("error", () => {});
   await client.connect();
   return { client, close: () => client.destroy() };
+}
+
+async function connectNodeRedis5(at: string = url): Promise<Connection> {
+  const client = createClient5({ url: at });
+  client.on("error", () => {});
+  await client.connect();
+  return { client, close: () => client.destroy() };
+}
+
+async function connectNodeRedis4(at: string = url): Promise<Connection> {
+  const client = createClient4({ url: at });
+  client.on("error", () => {});
+  await client.connect();
+  return { client, close: () => client.disconnect() };
 }
 
 /** Removes what this run left behind, and says what that was. */

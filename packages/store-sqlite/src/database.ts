@@ -2,16 +2,23 @@ import { insistently } from "./patience.js";
 
 /** As much of an opened database as is used here. Every synchronous driver has it. */
 export interface SqliteDatabase {
+  /** Runs statements that answer nothing. */
   exec(sql: string): unknown;
+  /** Compiles one statement. */
   prepare(sql: string): SqliteStatement;
 }
 
+/** A compiled statement. */
 export interface SqliteStatement {
   /** The first row as an object, or nothing. */
   // biome-ignore lint/suspicious/noExplicitAny: no narrower type fits what all the drivers declare
   get(...values: any[]): unknown;
+  /** Runs it; tells how many rows it wrote. */
   // biome-ignore lint/suspicious/noExplicitAny: the same
-  run(...values: any[]): { changes: number | bigint };
+  run(...values: any[]): {
+    /** How many rows were written. */
+    changes: number | bigint;
+  };
 }
 
 /** How long SQLite itself waits for another process's write, milliseconds. The thread stands still meanwhile. */

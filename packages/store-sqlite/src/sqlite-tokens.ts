@@ -4,6 +4,7 @@ import { createTables, tablesFor } from "./schema.js";
 import { sqliteLock } from "./sqlite-lock.js";
 import { sqliteStore } from "./sqlite-store.js";
 
+/** Which database, and which tables of it. */
 export interface SqliteTokensOptions {
   /**
    * An opened database: `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3` or `libsql`.
@@ -19,7 +20,9 @@ export interface SqliteTokensOptions {
 
 /** What `retailPos` takes: `retailPos({ ..., ...sqliteTokens({ database }) })`. */
 export interface SqliteTokens {
+  /** One row per retailer. */
   readonly store: TokenStore;
+  /** A row while it is held; among the processes of one machine. */
   readonly lock: Lock;
 }
 

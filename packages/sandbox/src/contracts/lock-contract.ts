@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Lock } from "@retail-pos/core";
 import { type ContractTest, gate, turns, within } from "./contract-test.js";
 
+/** What the lock under test is like. */
 export interface LockContractOptions {
   /** Set it when every lock that `make` gives excludes the others (a database, Redis). Two of them are then tried against each other, as two processes would. Default false. */
   shared?: boolean;

@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
 import type { ContractTest } from "./contract-test.js";
 
+/** What the store under test is like. */
 export interface StoreContractOptions {
   /**
    * Set it when every store that `make` gives keeps its tokens in the same place
