@@ -1,200 +1,250 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
-import { Redis } from "ioredis";
-import pg from "pg";
-import { describe, expect, test } from "vitest";
-import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
-import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
-import { sqliteFile } from "./support/engines.mjs";
+import { describe, expect, type TestContext, test, vi } from "vitest";
+import { canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
+import { canRun as hasRedis } from "../packages/store-redis/testing/redis.js";
+import { type Application, type Called, startApplication, type Worker } from "./support/processes.js";
 
 // Several real processes on one engine, beside one service that rotates every refresh token.
 
-const worker = fileURLToPath(new URL("support/worker.mjs", import.meta.url));
-const store = "harbour-coffee";
+const retailer = "harbour-coffee";
+/** Another retailer, whose tokens end at the same time, with nothing in the way of their renewal. */
+const neighbour = "second-chapter";
 const LIFETIME_MS = 600_000;
+/** A token request may take longer than the lease of a lock. */
+const PATIENT = { timeoutMs: 300_000 };
 
 const engines = [...(hasRedis ? ["redis"] : []), ...(hasPostgres ? ["postgres"] : []), "sqlite"];
 
-describe.each(engines)("several processes on %s", { timeout: 120_000 }, (engine) => {
-  // Side by side: most of their time two of them wait for the lease of a process that was killed.
-  test.concurrent("4 times 250 callers at expiry make one token request, over several expiries", async ({
-    onTestFinished,
-  }) => {
-    const { sandbox, letPass, callAll } = await application(engine, onTestFinished);
+// Side by side: most of their time most of them wait for the lease of a process that was killed or stands still.
+vi.setConfig({ maxConcurrency: 10 });
+
+describe.concurrent.each(engines)("several processes on %s", { timeout: 300_000 }, (engine) => {
+  const application = (
+    { onTestFinished }: TestContext,
+    settings: { timeoutMs?: number; processes?: number } = {},
+  ) =>
+    startApplication({
+      engine,
+      retailers: [retailer, neighbour],
+      lifetimeMs: LIFETIME_MS,
+      onTestFinished,
+      ...settings,
+    });
+
+  test("4 times 250 callers at expiry make one token request, over several expiries", async (context) => {
+    const { sandbox, letPass, callAll } = await application(context, { processes: 4 });
     for (let expiry = 1; expiry <= 4; expiry += 1) {
       await letPass(LIFETIME_MS);
-      const answers = await callAll(250);
-      expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
-      expect(answers.reduce((sum, { served }) => sum + served, 0)).toBe(1000);
-      const values = new Set(answers.flatMap(({ values }) => values));
-      expect(values.size).toBe(1);
-      expect(sandbox.accepts(store, [...values][0] ?? "")).toBe(true);
-      expect(sandbox.tokenRequests(store)).toHaveLength(1 + expiry);
+      const answers = await callAll(retailer, 250);
+      expect(errorsOf(answers)).toEqual([]);
+      expect(servedOf(answers)).toBe(1000);
+      const values = valuesOf(answers);
+      expect(values).toHaveLength(1);
+      expect(sandbox.accepts(retailer, values[0] ?? "")).toBe(true);
+      expect(sandbox.tokenRequests(retailer)).toHaveLength(1 + expiry);
     }
   });
 
-  test.concurrent("one that is killed while it renews, before the service rotated, costs nobody the store", async ({
-    onTestFinished,
-  }) => {
-    const { sandbox, letPass, callAll, processes } = await application(engine, onTestFinished);
-    const silence = sandbox.fault("silence", { domainPrefix: store });
+  test("a slow answer of the token endpoint is waited for by all, and no second request goes out", async (context) => {
+    const { sandbox, letPass, callAll } = await application(context);
+    const late = sandbox.fault("late", { domainPrefix: retailer });
     await letPass(LIFETIME_MS);
-    const victim = processes()[0] as Worker;
-    victim.ask("call", [store, 1]).catch(() => {}); // the answer never comes
-    await silence.struck;
-    await victim.kill();
-    const answers = await callAll(50);
-    expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
-    expect(answers.reduce((sum, { served }) => sum + served, 0)).toBe(150);
-    expect(sandbox.tokenRequests(store)).toHaveLength(3);
-  });
-
-  test.concurrent("one that is killed after the service rotated loses the token nobody received: the retailer is told to log in, and can", async ({
-    onTestFinished,
-  }) => {
-    const { sandbox, letPass, callAll, logIn, processes } = await application(engine, onTestFinished);
-    const late = sandbox.fault("late", { domainPrefix: store });
-    await letPass(LIFETIME_MS);
-    const victim = processes()[0] as Worker;
-    victim.ask("call", [store, 1]).catch(() => {});
-    await late.struck; // rotated; the answer is held back
-    await victim.kill();
-    late.release();
-    for (const { errors } of await callAll(1)) {
-      expect(errors).toEqual([expect.stringContaining("log in with the store again")]);
-    }
-    await logIn();
-    await letPass(20_000); // longer than a process trusts its copy
-    for (const { served } of await callAll(10)) expect(served).toBe(10);
-  });
-
-  test.concurrent("a slow answer of the token endpoint is waited for by all, and no second request goes out", async ({
-    onTestFinished,
-  }) => {
-    const { sandbox, letPass, callAll } = await application(engine, onTestFinished);
-    const late = sandbox.fault("late", { domainPrefix: store });
-    await letPass(LIFETIME_MS);
-    const answers = callAll(50);
+    const answers = callAll(retailer, 50);
     await late.struck;
     late.release();
-    expect((await answers).map(({ served }) => served)).toEqual([50, 50, 50, 50]);
-    expect(sandbox.tokenRequests(store)).toHaveLength(2);
+    expect((await answers).map(({ served }) => served)).toEqual([50, 50, 50]);
+    expect(sandbox.tokenRequests(retailer)).toHaveLength(2);
+  });
+
+  describe("one that is killed while it renews", () => {
+    test("before the service rotated, costs nobody a login", async (context) => {
+      const app = await application(context);
+      const silence = app.sandbox.fault("silence", { domainPrefix: retailer });
+      await app.letPass(LIFETIME_MS);
+      const [victim] = app.processes() as [Worker];
+      victim.call(retailer, 1);
+      await silence.struck;
+      await victim.kill();
+      const answers = await app.callAll(retailer, 50);
+      expect(errorsOf(answers)).toEqual([]);
+      expect(servedOf(answers)).toBe(100);
+      expect(app.answers(retailer)).toEqual([200, "silence", 200]);
+      await everybodyIsServed(app);
+    });
+
+    test("after the service rotated, loses the token nobody received: the retailer is told to log in, and can", async (context) => {
+      const app = await application(context);
+      const late = app.sandbox.fault("late", { domainPrefix: retailer });
+      await app.letPass(LIFETIME_MS);
+      const [victim] = app.processes() as [Worker];
+      victim.call(retailer, 1);
+      await late.struck; // rotated; the answer is held back
+      await victim.kill();
+      late.release();
+      everybodyIsToldToLogIn(await app.callAll(retailer, 1));
+      await app.logIn(retailer);
+      await app.letPass(20_000); // longer than a process trusts its copy
+      await everybodyIsServed(app);
+    });
+  });
+
+  describe("one that stands still while it renews, until another has its lock", () => {
+    test("saves what it is answered when it wakes, though the other was refused the spent token", async (context) => {
+      const app = await application(context, PATIENT);
+      const late = app.sandbox.fault("late", { domainPrefix: retailer });
+      await app.letPass(LIFETIME_MS);
+      const [sleeper, ...others] = app.processes() as [Worker, ...Worker[]];
+      const asked = sleeper.call(retailer, 20);
+      await late.struck; // rotated; the answer is held back
+      sleeper.pause();
+
+      everybodyIsToldToLogIn(await callEach(others, retailer));
+      expect(errorsOf(await callEach(others, neighbour))).toEqual([]);
+      expect(app.answers(retailer)).toEqual([200, "late", 400]);
+
+      sleeper.resume();
+      late.release();
+      expect(await asked).toMatchObject({ served: 20, errors: [] });
+      expect(app.answers(retailer)).toEqual([200, 200, 400]);
+      await everybodyIsServed(app);
+    });
+
+    test("uses the tokens that the other saved, when its own request fails", async (context) => {
+      const app = await application(context);
+      const silence = app.sandbox.fault("silence", { domainPrefix: retailer });
+      await app.letPass(LIFETIME_MS);
+      const [sleeper, ...others] = app.processes() as [Worker, ...Worker[]];
+      const asked = sleeper.call(retailer, 20);
+      await silence.struck; // not rotated, and never answered
+      sleeper.pause();
+
+      expect(errorsOf(await callEach(others, retailer))).toEqual([]);
+      expect(errorsOf(await callEach(others, neighbour))).toEqual([]);
+
+      sleeper.resume();
+      expect((await asked).errors).toEqual([expect.stringContaining("no answer within")]);
+      expect(app.answers(retailer)).toEqual([200, "silence", 200]);
+      await everybodyIsServed(app);
+    });
+
+    test("uses the tokens that the other saved, when its own request arrives too late and is refused", async (context) => {
+      const app = await application(context, PATIENT);
+      await app.letPass(LIFETIME_MS);
+      const [sleeper, ...others] = app.processes() as [Worker, ...Worker[]];
+      await sleeper.ask("holdRequests");
+      const sends = sleeper.says("sends");
+      const asked = sleeper.call(retailer, 20);
+      await sends;
+      sleeper.pause();
+
+      const served = await callEach(others, retailer);
+      expect(errorsOf(served)).toEqual([]);
+      expect(errorsOf(await callEach(others, neighbour))).toEqual([]);
+
+      sleeper.resume();
+      await sleeper.ask("letRequestsGo");
+      expect(await asked).toEqual({ served: 20, values: valuesOf(served), errors: [] });
+      expect(app.answers(retailer)).toEqual([200, 200, 400]);
+      await everybodyIsServed(app);
+    });
+  });
+
+  describe("a store that cannot be used just after the service rotated", () => {
+    test("is waited for, for a few seconds: nobody notices, and nobody sends the spent token", async (context) => {
+      const app = await application(context);
+      const { holder, others, asked, away } = await renewalWithoutStore(app);
+      const waiting = callEach(others, retailer);
+      await away;
+      await open(app);
+
+      expect(await asked).toMatchObject({ served: 20, errors: [] });
+      expect(holder.said).not.toContain("unsaved");
+      // Whoever asked for the lock meanwhile may have failed. Nobody is sent to log in.
+      expect(errorsOf(await waiting)).not.toContainEqual(toldToLogIn);
+      expect(app.answers(retailer)).toEqual([200, 200]);
+      await everybodyIsServed(app);
+    });
+
+    test("for longer, has the tokens with the next use by the process that got them", async (context) => {
+      const app = await application(context);
+      const { holder, asked } = await renewalWithoutStore(app);
+      await holder.says("unsaved");
+      expect(await asked).toMatchObject({ served: 20, errors: [] });
+      await open(app);
+
+      const saved = holder.says("saved");
+      expect(await holder.call(retailer, 20)).toMatchObject({ served: 20, errors: [] });
+      await saved;
+      expect(app.answers(retailer)).toEqual([200, 200]);
+      await everybodyIsServed(app);
+    });
+
+    test("for longer, has them in the end even if others were refused the spent token before", async (context) => {
+      const app = await application(context);
+      const { holder, others, asked } = await renewalWithoutStore(app);
+      await holder.says("unsaved");
+      await open(app);
+
+      everybodyIsToldToLogIn(await callEach(others, retailer));
+      expect(await asked).toMatchObject({ served: 20, errors: [] });
+      const saved = holder.says("saved");
+      expect(await holder.call(retailer, 20)).toMatchObject({ served: 20, errors: [] });
+      await saved;
+      expect(app.answers(retailer)).toEqual([200, 200, 400]);
+      await everybodyIsServed(app);
+    });
   });
 });
 
-/** Four processes with one store logged in, beside a sandbox; all of it is gone when the test is over. */
-async function application(engine: string, onTestFinished: (end: () => Promise<void>) => void) {
-  const clock = virtualClock();
-  const sandbox = await startSandbox({ clock, rotation: "always", lifetimeMs: LIFETIME_MS });
-  const namespace = `retail_pos_test_${randomUUID().replaceAll("-", "")}`;
-  const all = await Promise.all(Array.from({ length: 4 }, () => startWorker(engine, namespace, sandbox)));
-  const processes = () => all.filter((process) => process.isAlive());
-  onTestFinished(async () => {
-    await Promise.all(processes().map((process) => process.stop()));
-    await sandbox.close();
-    await forget(engine, namespace);
-  });
-
-  /** Lets so much time pass, everywhere. */
-  const letPass = async (ms: number) => {
-    const now = clock.advance(ms);
-    await Promise.all(processes().map((process) => process.ask("setTime", now)));
-  };
-  const callAll = (callers: number) =>
-    Promise.all(processes().map((process) => process.ask("call", [store, callers]) as Promise<Called>));
-  const logIn = async () => {
-    const code = sandbox.approve(store).searchParams.get("code");
-    await processes()[0]?.ask("logIn", [store, code]);
-  };
-  await letPass(0);
-  await logIn();
-  return { sandbox, processes, letPass, callAll, logIn };
+/** One process renews; between the service's rotation and its answer the store goes away. `away`: a save has failed. */
+async function renewalWithoutStore({ sandbox, way, letPass, processes }: Application) {
+  const late = sandbox.fault("late", { domainPrefix: retailer });
+  await letPass(LIFETIME_MS);
+  const [holder, ...others] = processes() as [Worker, ...Worker[]];
+  const asked = holder.call(retailer, 20);
+  await late.struck;
+  way.shut();
+  const away = holder.says("save failed");
+  late.release();
+  return { holder, others, asked, away };
 }
 
-async function startWorker(
-  engine: string,
-  namespace: string,
-  { authUrl, baseUrl, application }: Sandbox,
-): Promise<Worker> {
-  const child = fork(worker, {
-    env: {
-      ...process.env,
-      ENGINE: engine,
-      NAMESPACE: namespace,
-      REDIS_URL: redisUrl,
-      DATABASE_URL: databaseUrl,
-      OPTIONS: JSON.stringify({ ...application, authUrl, baseUrl }),
-    },
-  });
-  const started = newWorker(child);
-  await started.ready;
-  return started;
+async function open({ way, processes }: Application): Promise<void> {
+  way.open();
+  await Promise.all(processes().map((process) => process.ask("reachStore", retailer)));
 }
 
-interface Called {
-  served: number;
-  values: string[];
-  errors: string[];
-}
+/**
+ * Each retailer is served in every process, also in one that has just started, with what the store holds; and
+ * after the next expiry again, by one token request.
+ */
+async function everybodyIsServed(app: Application): Promise<void> {
+  const newcomer = await app.start();
+  for (const each of [retailer, neighbour]) await isServed(each);
+  await app.letPass(LIFETIME_MS);
+  for (const each of [retailer, neighbour]) {
+    const before = app.answers(each);
+    await isServed(each);
+    expect(app.answers(each)).toEqual([...before, 200]);
+  }
 
-interface Worker {
-  readonly ready: Promise<void>;
-  isAlive(): boolean;
-  ask(command: string, argument?: unknown): Promise<unknown>;
-  kill(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-function newWorker(child: ChildProcess): Worker {
-  const waiting = new Map<number, (answer: { result?: unknown; error?: string }) => void>();
-  let id = 0;
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const ready = new Promise<void>((resolve, reject) => {
-    child.once("message", () => resolve());
-    child.once("exit", (code) => reject(new Error(`the process ended with ${code}`)));
-  });
-  child.on("message", (answer: { id?: number; result?: unknown; error?: string }) => {
-    waiting.get(answer.id ?? -1)?.(answer);
-  });
-  const ask: Worker["ask"] = (command, argument) =>
-    new Promise((resolve, reject) => {
-      waiting.set(++id, ({ result, error }) => (error ? reject(new Error(error)) : resolve(result)));
-      child.send({ id, command, argument });
-    });
-  return {
-    ready,
-    ask,
-    isAlive: () => !child.killed && child.exitCode === null,
-    async kill() {
-      child.kill("SIGKILL");
-      await ended;
-    },
-    async stop() {
-      if (child.connected) await ask("close");
-      await ended;
-    },
-  };
-}
-
-/** Removes what a namespace left in its engine. */
-async function forget(engine: string, namespace: string): Promise<void> {
-  if (engine === "sqlite") {
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(sqliteFile(namespace) + suffix, { force: true });
-  } else if (engine === "postgres") {
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    const { rows } = await client.query("select tablename from pg_tables where tablename like $1", [
-      `${namespace}%`,
-    ]);
-    for (const { tablename } of rows) await client.query(`drop table "${tablename}"`);
-    await client.end();
-  } else {
-    const client = new Redis(redisUrl);
-    const keys = await client.keys(`*${namespace}*`);
-    if (keys.length > 0) await client.del(...keys);
-    await client.quit();
+  async function isServed(domainPrefix: string): Promise<void> {
+    const answers = await app.callAll(domainPrefix, 10);
+    expect(errorsOf(answers)).toEqual([]);
+    const stored = await newcomer.stored(domainPrefix);
+    expect(stored).not.toHaveProperty("refusedAt");
+    expect(valuesOf(answers)).toEqual([stored.access.value]);
+    expect(app.sandbox.accepts(domainPrefix, stored.access.value)).toBe(true);
   }
 }
+
+function everybodyIsToldToLogIn(answers: Called[]): void {
+  expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => [toldToLogIn]));
+}
+
+const toldToLogIn = expect.stringContaining("log in with the store again");
+
+const callEach = (processes: Worker[], domainPrefix: string) =>
+  Promise.all(processes.map((process) => process.call(domainPrefix, 20)));
+const errorsOf = (answers: Called[]) => [...new Set(answers.flatMap(({ errors }) => errors))];
+const valuesOf = (answers: Called[]) => [...new Set(answers.flatMap(({ values }) => values))];
+const servedOf = (answers: Called[]) => answers.reduce((sum, { served }) => sum + served, 0);

@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const { REDIS_URL, DATABASE_URL } = process.env;
+const { REDIS_URL, DATABASE_URL, BUSY_TIMEOUT_MS } = process.env;
 
 /** The file of a namespace. */
 export const sqliteFile = (namespace) => join(tmpdir(), `${namespace}.sqlite`);
@@ -10,18 +10,21 @@ export const sqliteFile = (namespace) => join(tmpdir(), `${namespace}.sqlite`);
 export const engines = {
   async redis(namespace) {
     const [{ Redis }, { redisTokens }] = [await import("ioredis"), await import("@retail-pos/store-redis")];
-    const client = new Redis(REDIS_URL);
-    return { tokens: redisTokens({ client, prefix: `${namespace}:` }), close: () => client.quit() };
+    // Without these a command waits ten seconds for a server that is away.
+    const client = new Redis(REDIS_URL, { maxRetriesPerRequest: 2, retryStrategy: () => 100 });
+    client.on("error", () => {});
+    return redisTokens({ client, prefix: `${namespace}:` });
   },
   async postgres(namespace) {
     const [{ default: pg }, { postgresTokens }] = [
       await import("pg"),
       await import("@retail-pos/store-postgres"),
     ];
-    const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 2 });
-    const { migrate, ...tokens } = postgresTokens({ pool, table: namespace });
-    await migrate();
-    return { tokens, close: () => pool.end() };
+    const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 1 });
+    pool.on("error", () => {});
+    const tokens = postgresTokens({ pool, table: namespace });
+    await tokens.migrate();
+    return tokens;
   },
   async sqlite(namespace) {
     const [{ default: Database }, { sqliteTokens }] = [
@@ -29,6 +32,8 @@ export const engines = {
       await import("@retail-pos/store-sqlite"),
     ];
     const database = new Database(sqliteFile(namespace));
-    return { tokens: sqliteTokens({ database }), close: () => database.close() };
+    const tokens = sqliteTokens({ database });
+    if (BUSY_TIMEOUT_MS) database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return tokens;
   },
 };

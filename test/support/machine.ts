@@ -2,6 +2,8 @@ import { canRun as hasPostgres } from "../../packages/store-postgres/testing/pos
 import { canRun as hasRedis } from "../../packages/store-redis/testing/redis.js";
 import { findChromium } from "./chromium.js";
 
+const WAY_OUT = "without that variable `scripts/services.sh npx -y pnpm test` starts one";
+
 /**
  * Names each group of tests that this machine cannot run, and why. With `CI=true` nothing may be
  * skipped, so a missing part is an error before the first test.
@@ -11,9 +13,9 @@ export default function setup(): (() => void) | undefined {
   if (!findChromium()) {
     skipped.push("browser: no Chromium found; install Debian's `chromium` or set CHROMIUM to its path");
   }
-  if (!hasRedis) skipped.push("Redis: none answers at REDIS_URL, or on the default port of this machine");
+  if (!hasRedis) skipped.push(`Redis: none answers at REDIS_URL, or on the default port; ${WAY_OUT}`);
   if (!hasPostgres)
-    skipped.push("PostgreSQL: none answers at DATABASE_URL, or on the default port of this machine");
+    skipped.push(`PostgreSQL: none answers at DATABASE_URL, or on the default port; ${WAY_OUT}`);
   if (skipped.length === 0) return undefined;
 
   const report = `Skipped groups:\n${skipped.map((group) => `  - ${group}`).join("\n")}`;

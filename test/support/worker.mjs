@@ -1,17 +1,37 @@
-// One process of an application, for the tests of several: it is told what to do, and answers.
+// One process of an application, for the tests of several: it is told what to do, answers, and says what happens.
 import { retailPos } from "@retail-pos/core";
 import { engines } from "./engines.mjs";
 
 const { ENGINE, NAMESPACE, OPTIONS } = process.env;
-const engine = await engines[ENGINE](NAMESPACE);
+const { store, lock } = await engines[ENGINE](NAMESPACE);
 let now = 0;
-const events = [];
+let requestsMayGo = Promise.resolve();
+let letRequestsGo = () => {};
+
+const say = (event) => process.send({ event });
 const pos = retailPos({
   ...JSON.parse(OPTIONS),
-  ...engine.tokens,
+  store: { ...store, save: saveAloud },
+  lock,
   clock: () => now,
-  observe: ({ type }) => events.push(type),
+  observe: ({ type }) => say(type),
+  async fetch(...request) {
+    say("sends");
+    await requestsMayGo;
+    return fetch(...request);
+  },
 });
+
+async function saveAloud(...sets) {
+  try {
+    const isSaved = await store.save(...sets);
+    if (isSaved) say("saved");
+    return isSaved;
+  } catch (error) {
+    say("save failed");
+    throw error;
+  }
+}
 
 const commands = {
   setTime: (at) => {
@@ -27,8 +47,19 @@ const commands = {
     const errors = asked.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
     return { served: values.length, values: [...new Set(values)], errors: [...new Set(errors)] };
   },
-  events: () => events.splice(0),
-  close: () => engine.close(),
+  /** The record, past whatever this process remembers. */
+  stored: (domainPrefix) => store.load(domainPrefix),
+  /** Answers once the engine does: a client may still have to connect again. */
+  reachStore: async (domainPrefix) => {
+    while (!(await store.load(domainPrefix).catch(() => undefined))) await new Promise(setImmediate);
+  },
+  /** From here on token requests wait on their way, until they are let go. */
+  holdRequests: () => {
+    requestsMayGo = new Promise((resolve) => {
+      letRequestsGo = resolve;
+    });
+  },
+  letRequestsGo: () => letRequestsGo(),
 };
 
 process.on("message", async ({ id, command, argument }) => {
@@ -37,6 +68,7 @@ process.on("message", async ({ id, command, argument }) => {
   } catch (error) {
     process.send({ id, error: String(error) });
   }
-  if (command === "close") process.disconnect();
 });
-process.send({ ready: true });
+// Whoever started it is gone.
+process.on("disconnect", () => process.exit());
+say("ready");

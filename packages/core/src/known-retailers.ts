@@ -1,8 +1,12 @@
 import type { DomainPrefix } from "./domain-prefix.js";
-import type { TokenSet } from "./token-set.js";
+import type { AccessToken, TokenSet } from "./token-set.js";
 
 /** What this process knows of one retailer. */
 export interface Retailer {
+  /** While `checkedAt <= now < goodUntil`, this is handed out without a further look: `held.access`. */
+  access: AccessToken | undefined;
+  /** When something has to be done: ask the store, renew, wait. Epoch milliseconds. */
+  goodUntil: number;
   readonly domainPrefix: DomainPrefix;
   /** This process's copy of the stored set. */
   held: TokenSet | undefined;
@@ -73,6 +77,7 @@ export function knownRetailers(clock: () => number): KnownRetailers {
       const { looking, renewing, savingAgain } = retailer;
       if (looking || renewing || savingAgain || isUnsaved(retailer) || !isOver(retailer)) continue;
       retailers.delete(domainPrefix);
+      retailer.goodUntil = Number.NEGATIVE_INFINITY; // who still holds it has to look for its successor
       left -= 1;
     }
   }
@@ -83,6 +88,8 @@ const NEVER = { count: 0, at: Number.NEGATIVE_INFINITY };
 
 function unknownRetailer(domainPrefix: DomainPrefix): Retailer {
   return {
+    access: undefined,
+    goodUntil: Number.NEGATIVE_INFINITY,
     domainPrefix,
     held: undefined,
     checkedAt: Number.NEGATIVE_INFINITY,

@@ -15,11 +15,23 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Settles as the work does, unless that takes too long; the work itself goes on. Keeps no process alive. */
+/** The end of a deadline, for answers that arrived while the thread stood still. */
+const LAST_MS = 100;
+
+/**
+ * Settles as the work does, unless that takes too long; the work itself goes on. Keeps no process alive.
+ *
+ * After a thread stood still (a suspended machine, heavy work) its timers come first and its sockets after them:
+ * an answer that lies there has to be read before it counts as missing.
+ */
 export async function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): Promise<T> {
+  const lastMs = Math.min(LAST_MS, ms / 2);
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooLate()), ms).unref();
+    const last = () => {
+      timer = setTimeout(() => reject(tooLate()), lastMs).unref();
+    };
+    timer = setTimeout(last, ms - lastMs).unref();
   });
   try {
     return await Promise.race([work, deadline]);

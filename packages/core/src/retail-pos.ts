@@ -48,7 +48,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const endpoint = tokenEndpoint(checked);
   const stored = storedTokens({ ...checked, endpoint, holdBack: held });
 
-  return { authorizationUrl, exchange, connect: stored.connect, disconnect, tokens, retailer };
+  return { authorizationUrl, exchange, connect: stored.connect, disconnect, tokens: stored.source, retailer };
 
   function authorizationUrl(state: string): URL {
     if (typeof state !== "string" || state.length < 8)
@@ -86,18 +86,16 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     await stored.disconnect(parseDomainPrefix(domainPrefix));
   }
 
-  function tokens(domainPrefix: string): TokenSource {
-    const retailer = parseDomainPrefix(domainPrefix);
-    return {
-      token: (ask) => stored.token(retailer, ask),
-      tokenNow: () => stored.tokenNow(retailer),
-    };
-  }
-
   function retailer(domainPrefix: string): RetailerClient {
     const prefix = parseDomainPrefix(domainPrefix);
     const baseUrl = service.baseUrl(prefix);
-    return retailerClient({ domainPrefix: prefix, baseUrl, source: tokens(prefix), fetch, renews: true });
+    return retailerClient({
+      domainPrefix: prefix,
+      baseUrl,
+      source: stored.source(prefix),
+      fetch,
+      renews: true,
+    });
   }
 }
 

@@ -18,13 +18,13 @@ import { isAboutTheToken } from "./rejections.js";
 import { join } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import { type AccessToken, newVersion, problemWith, quiet, type TokenSet } from "./token-set.js";
-import type { TokenAsk } from "./token-source.js";
+import type { TokenAsk, TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
 
 /** The tokens of all retailers of one application: kept in a store, renewed before they end. */
 export interface StoredTokens {
-  token(domainPrefix: DomainPrefix, ask?: TokenAsk): Promise<AccessToken>;
-  tokenNow(domainPrefix: DomainPrefix): AccessToken | undefined;
+  /** @throws {InvalidDomainPrefixError} */
+  source(domainPrefix: string): TokenSource;
   connect(tokens: TokenSet): Promise<void>;
   disconnect(domainPrefix: DomainPrefix): Promise<void>;
 }
@@ -56,12 +56,11 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   let ticks = 0;
 
   return {
-    tokenNow,
-    async token(domainPrefix, ask) {
-      const { signal, rejected } = ask ?? {};
-      signal?.throwIfAborted();
-      const now = rejected === undefined && tokenNow(domainPrefix);
-      return now || unlessAborted(obtain(retailers.of(domainPrefix), rejected), signal);
+    source(domainPrefix) {
+      // A name that is known was checked when it became so.
+      const retailer =
+        retailers.get(domainPrefix as DomainPrefix) ?? retailers.of(parseDomainPrefix(domainPrefix));
+      return { token: (ask) => token(retailer, ask), tokenNow: () => tokenNow(retailer) };
     },
     async connect(tokens) {
       const domainPrefix = parseDomainPrefix(tokens?.domainPrefix);
@@ -79,13 +78,22 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     },
   };
 
-  /** The way nearly every call goes: it asks the clock once and waits for nothing. */
-  function tokenNow(domainPrefix: DomainPrefix): AccessToken | undefined {
-    const retailer = retailers.get(domainPrefix);
-    const held = retailer?.held;
-    if (!held) return undefined;
+  async function token(known: Retailer, ask: TokenAsk | undefined): Promise<AccessToken> {
+    const { signal, rejected } = ask ?? {};
+    signal?.throwIfAborted();
+    const now = rejected === undefined ? tokenNow(known) : undefined;
+    return now ?? unlessAborted(obtain(retailers.of(known.domainPrefix), rejected), signal);
+  }
+
+  /** The way nearly every call goes: two comparisons, and nothing to wait for. */
+  function tokenNow(known: Retailer): AccessToken | undefined {
     const now = clock();
-    return isTrusted(retailer, now) && isLive(retailer, held, now) ? serve(retailer, held, now) : undefined;
+    if (now < known.goodUntil && now >= known.checkedAt) return known.access;
+    const retailer = retailers.of(known.domainPrefix);
+    const { held } = retailer;
+    return held && isTrusted(retailer, now) && isLive(retailer, held, now)
+      ? serve(retailer, held, now)
+      : undefined;
   }
 
   async function obtain(retailer: Retailer, rejected: string | undefined): Promise<AccessToken> {
@@ -118,7 +126,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   function serve(retailer: Retailer, held: TokenSet, now = clock()): AccessToken {
     if (retailer.renewing) return held.access;
     if (isUnsaved(retailer)) void saveAgain(retailer);
-    if (isDue(held, now) && !refusal(held) && !holdBack.early(retailer.domainPrefix)) {
+    if (now >= dueAt(held) && !refusal(held) && !holdBack.early(retailer.domainPrefix)) {
       renew(retailer, held).catch(() => {}); // behaviour 6: observed, but nobody's failure
     }
     return held.access;
@@ -212,8 +220,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       return retailer.logins === logins ? hold(retailer, kept) : retailer.held;
     } catch (error) {
       if (retailer.logins !== logins) return retailer.held;
-      hold(retailer, next);
-      retailer.unsavedOver = replacing;
+      hold(retailer, next, replacing);
       tell(observe, { type: "unsaved", domainPrefix, at: clock(), error });
       return next;
     }
@@ -241,7 +248,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
         return await reload(retailer);
       } catch (error) {
         if (!retailer.held || !isLive(retailer, retailer.held)) throw error;
-        retailer.checkedAt = clock();
+        checked(retailer);
         noteFailure(retailer, error);
         return retailer.held;
       }
@@ -254,7 +261,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     if (isUnsaved(retailer)) return retailer.held;
     const asOf = ++ticks;
     const stored = await store.load(retailer.domainPrefix, retailer.held);
-    return asOf > retailer.asOf ? hold(retailer, stored, asOf) : retailer.held;
+    return asOf > retailer.asOf ? hold(retailer, stored, [], asOf) : retailer.held;
   }
 
   function loggedIn(retailer: Retailer, set: TokenSet | undefined): void {
@@ -264,13 +271,28 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     retailer.rejections = { count: 0, at: Number.NEGATIVE_INFINITY };
   }
 
-  function hold(retailer: Retailer, set: TokenSet | undefined, asOf: number = ++ticks): TokenSet | undefined {
+  function hold(
+    retailer: Retailer,
+    set: TokenSet | undefined,
+    unsavedOver: readonly TokenSet[] = [],
+    asOf: number = ++ticks,
+  ): TokenSet | undefined {
     if (set) Object.freeze(set.access); // it is handed out
     retailer.held = set;
-    retailer.checkedAt = clock();
     retailer.asOf = asOf;
-    retailer.unsavedOver = [];
+    retailer.unsavedOver = unsavedOver;
+    checked(retailer);
     return set;
+  }
+
+  /** The copy has just been compared with the store: until when is there nothing to do about it? */
+  function checked(retailer: Retailer): void {
+    const { held } = retailer;
+    const now = clock();
+    retailer.checkedAt = now;
+    retailer.access = held?.access;
+    const isGood = held !== undefined && !isUnsaved(retailer) && isLive(retailer, held, now);
+    retailer.goodUntil = isGood ? Math.min(now + cacheMs, dueAt(held)) : Number.NEGATIVE_INFINITY;
   }
 
   function isTrusted(retailer: Retailer, now = clock()): boolean {
@@ -283,9 +305,9 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   }
 
   /** Behaviour 5. Never more than a tenth of the lifetime early, or a short-lived token would be renewed all the time. */
-  function isDue({ access: { expiresAt }, issuedAt }: TokenSet, now: number): boolean {
-    if (expiresAt === undefined) return false;
-    return now >= expiresAt - Math.min(renewEarlyMs, (expiresAt - issuedAt) / 10);
+  function dueAt({ access: { expiresAt }, issuedAt }: TokenSet): number {
+    if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
+    return expiresAt - Math.min(renewEarlyMs, (expiresAt - issuedAt) / 10);
   }
 
   function heldBack(held: TokenSet): RetailPosError | undefined {
@@ -312,6 +334,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       );
     }
     retailer.rejected = [...retailer.rejected, rejected].slice(-MOST_REJECTED);
+    retailer.goodUntil = Number.NEGATIVE_INFINITY;
   }
 
   function noteSuccess(retailer: Retailer, held: TokenSet, next: TokenSet, answer: TokenAnswer): void {

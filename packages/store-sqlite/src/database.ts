@@ -21,8 +21,34 @@ export interface SqliteStatement {
   };
 }
 
+/**
+ * Runs one write in a transaction of its own. A write that gives up on a locked file can leave its statement in
+ * progress (libsql does), and what other statements write afterwards is then not committed: it would be a rotated
+ * token that counts as saved. Where the transaction cannot begin nothing has been written yet, and COMMIT says it
+ * aloud where it cannot end.
+ */
+export function write<T>(database: SqliteDatabase, work: () => T): T {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+}
+
+function rollBack(database: SqliteDatabase): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // Some errors, as that of a full disk, have ended the transaction themselves.
+  }
+}
+
 /** How long SQLite itself waits for another process's write, milliseconds. The thread stands still meanwhile. */
-const BUSY_TIMEOUT_MS = 1000;
+const BUSY_TIMEOUT_MS = 200;
 /** `PRAGMA synchronous`: 2 is FULL. */
 const FULL = 2;
 

@@ -1,5 +1,5 @@
 import { type Lock, leaseLock } from "@retail-pos/core";
-import type { SqliteDatabase } from "./database.js";
+import { type SqliteDatabase, write } from "./database.js";
 import { insistently, patiently } from "./patience.js";
 
 export interface SqliteLockOptions {
@@ -40,11 +40,14 @@ export function sqliteLock(
         const alive = [now, now + LONGEST_LEASE_MS];
         // To look first, which no writer keeps waiting: whoever asks to write stands still until it may.
         if (findOther.get(key, owner, ...alive)) return false;
-        return hasChanged(takeLease.run(key, owner, now + leaseMs, ...alive));
+        return hasChanged(write(database, () => takeLease.run(key, owner, now + leaseMs, ...alive)));
       }),
     extend: ({ key, owner, leaseMs }) =>
-      patiently("extend a lock", () => hasChanged(extendLease.run(clock() + leaseMs, key, owner))),
-    release: ({ key, owner }) => patiently("release a lock", () => endLease.run(key, owner)),
+      patiently("extend a lock", () =>
+        hasChanged(write(database, () => extendLease.run(clock() + leaseMs, key, owner))),
+      ),
+    release: ({ key, owner }) =>
+      patiently("release a lock", () => write(database, () => endLease.run(key, owner))),
     ...(leaseMs !== undefined && { leaseMs }),
   });
 

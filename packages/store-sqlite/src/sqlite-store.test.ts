@@ -36,7 +36,7 @@ describe("its connection", () => {
     const database = here.open();
     sqliteTokens({ database });
     expect(database.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
-    expect(database.prepare("PRAGMA busy_timeout").get()).toMatchObject({ timeout: 1000 });
+    expect(database.prepare("PRAGMA busy_timeout").get()).toMatchObject({ timeout: 200 });
     expect(database.prepare("PRAGMA synchronous").get()).toMatchObject({ synchronous: 2 });
   });
 
@@ -190,6 +190,30 @@ describe("when SQLite fails", () => {
     const saved = store.save(set());
     other.exec("COMMIT");
     expect(await saved).toBe(true);
+  });
+
+  test("a save that succeeds is in the file, also after another write has failed for good", async () => {
+    const file = here.newFile();
+    const [database, other] = [here.open(file), here.open(file)];
+    const { store } = sqliteTokens({ database });
+    const elsewhere = sqliteTokens({ database: other }).store;
+    for (const each of [database, other]) each.exec("PRAGMA busy_timeout = 1");
+    other.exec("BEGIN IMMEDIATE");
+    await expect(store.remove(shop)).rejects.toThrow("locked");
+    other.exec("ROLLBACK");
+    expect(await store.save(set())).toBe(true);
+    expect(await elsewhere.load(shop)).toEqual(set());
+    await elsewhere.remove(shop); // nor does it keep the file locked
+  });
+
+  test("a transaction that the application left open is an error, and takes no token along", async () => {
+    const database = here.open();
+    const { store } = sqliteTokens({ database });
+    database.exec("BEGIN");
+    await expect(store.save(set())).rejects.toThrow(/SQLite could not save .*transaction/);
+    database.exec("ROLLBACK");
+    expect(await store.load(shop)).toBeUndefined();
+    expect(await store.save(set())).toBe(true);
   });
 
   test("tokens that a driver repeats in its message are hidden", async () => {

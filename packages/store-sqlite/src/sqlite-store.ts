@@ -1,5 +1,5 @@
 import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
-import type { SqliteDatabase } from "./database.js";
+import { type SqliteDatabase, write } from "./database.js";
 import { insistently, patiently } from "./patience.js";
 
 /** A row as it comes out of the file: anybody may have edited it. */
@@ -15,7 +15,7 @@ const columns = [
 ] as const;
 
 /**
- * One row per retailer. Each method is one statement, so that what is stored is always a whole set.
+ * One row per retailer. Each write is one transaction, so that what is stored is always a whole set.
  *
  * @param table quoted for SQL.
  */
@@ -44,13 +44,16 @@ export function sqliteStore(database: SqliteDatabase, table: string): TokenStore
       const values = valuesOf(next);
       const { changes } = await patiently(
         `save the tokens of retailer "${next.domainPrefix}"`,
-        () => (replacing ? replace.run(...values, replacing.version) : put.run(...values)),
+        () =>
+          write(database, () => (replacing ? replace.run(...values, replacing.version) : put.run(...values))),
         [next.access.value, next.refreshToken],
       );
       return Number(changes) === 1;
     },
     async remove(domainPrefix) {
-      await patiently(`remove the tokens of retailer "${domainPrefix}"`, () => drop.run(domainPrefix));
+      await patiently(`remove the tokens of retailer "${domainPrefix}"`, () =>
+        write(database, () => drop.run(domainPrefix)),
+      );
     },
   };
 

@@ -35,7 +35,7 @@ test("the file is in WAL mode, SQLite waits for others, and a save outlasts a po
   const database = open();
   sqliteTokens({ database });
   assert.equal(database.prepare("PRAGMA journal_mode").get().journal_mode, "wal");
-  assert.equal(database.prepare("PRAGMA busy_timeout").get().timeout, 1000);
+  assert.equal(database.prepare("PRAGMA busy_timeout").get().timeout, 200);
   assert.equal(database.prepare("PRAGMA synchronous").get().synchronous, 2);
 });
 
