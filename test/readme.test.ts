@@ -1,19 +1,25 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
+import {
+  connect,
+  url as databaseUrl,
+  canRun as hasPostgres,
+  schema,
+  setUp,
+  tearDown,
+} from "../packages/store-postgres/testing/postgres.js";
 import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
 import { browser } from "./support/browser.js";
+import { programIn as programOf, root } from "./support/docs/documents.js";
 import { listen } from "./support/listen.js";
 
 // Every program a README shows is run as it stands there, on the built packages, beside a sandbox.
 
 const store = "harbour-coffee";
-const root = fileURLToPath(new URL("..", import.meta.url));
 const databaseFile = join(tmpdir(), `retail-pos-readme-${process.pid}.db`);
 let sandbox: Sandbox;
 let port: number;
@@ -42,7 +48,27 @@ test("the fifteen lines of the root README log in and show products in an Expres
     const app = express();
     app.use(session({ secret: "for the test", resave: false, saveUninitialized: false }));
     app.use(passport.session());`;
-  await start(`${before}${programIn("README.md")}\napp.listen(process.env.PORT);`);
+  const program = programIn("README.md", "Fifteen lines in your Express app");
+  await start(`${before}${program}\napp.listen(process.env.PORT);`);
+  await expectProductsAfterLogin();
+});
+
+test("the fifteen lines of the root README log in and show products in a Koa app", async () => {
+  const before = `
+    import Router from "@koa/router";
+    import Koa from "koa";
+    import passport from "koa-passport";
+    import session from "koa-session";
+    passport.serializeUser((user, done) => done(null, user));
+    passport.deserializeUser((user, done) => done(null, user));
+    const app = new Koa();
+    app.keys = ["for the test"];
+    app.use(session({ sameSite: "lax" }, app));
+    app.use(passport.initialize());
+    app.use(passport.session());
+    const router = new Router();`;
+  const program = programIn("README.md", "Fifteen lines in your Koa app");
+  await start(`${before}${program}\napp.use(router.routes());\napp.listen(process.env.PORT);`);
   await expectProductsAfterLogin();
 });
 
@@ -107,19 +133,47 @@ describe("the program of each store logs in and reads products:", () => {
   });
 });
 
-test("the program of the sandbox trades a code for a token and reads products", async () => {
-  expect(await outputOf(programIn("packages/sandbox/README.md"))).toContain("House espresso");
+describe("the sandbox's README:", () => {
+  const inReadme = (heading: string) => programIn("packages/sandbox/README.md", heading);
+
+  test("its program trades a code for a token and reads products", async () => {
+    expect(await outputOf(inReadme("@retail-pos/sandbox"))).toContain("House espresso");
+  });
+
+  test("time moves when it is told to", async () => {
+    expect(await outputOf(inReadme("Time"))).toBe("3600000\n");
+  });
+
+  test("a fault tells whom it struck", async () => {
+    expect(await outputOf(inReadme("Faults"))).toBe("0\n");
+  });
+
+  test("the contracts are passed by the memory store and the memory lock", async () => {
+    expectAllPassed(await outputOf(inReadme("For those who write a store or a lock")));
+  });
+
+  test.skipIf(!hasPostgres)("the store on a user table keeps every promise of a store", async () => {
+    await setUp();
+    try {
+      const pool = connect({ max: 1 });
+      await pool.query(`CREATE TABLE ${schema}.users (domain_prefix text UNIQUE, name text, tokens jsonb)`);
+      const inSchema = { PGOPTIONS: `-c search_path=${schema}` };
+      expectAllPassed(await outputOf(inReadme("Tokens in your user table"), inSchema));
+    } finally {
+      await tearDown();
+    }
+  });
 });
 
-/** The first block after the mark that says it is run here. */
-function programIn(readme: string): string {
-  const text = readFileSync(`${root}/${readme}`, "utf8");
-  const program = /<!-- run by test\/readme.test.ts -->\s*```js\n(.*?)```/s.exec(text)?.[1];
-  if (program === undefined) throw new Error(`${readme} has no marked block`);
-  return program;
+const programIn = (document: string, heading?: string) => programOf(document, "test/readme.test.ts", heading);
+
+/** What node:test says at the end. */
+function expectAllPassed(output: string): void {
+  expect(output).toMatch(/\bpass [1-9]/);
+  expect(output).toMatch(/\bfail 0\b/);
 }
 
-function run(source: string): ChildProcess {
+function run(source: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
   const folder = `${root}/node_modules/.readme`; // there, so that the packages are found as an installed app finds them
   mkdirSync(folder, { recursive: true });
   const file = `${folder}/program-${port}.mjs`;
@@ -141,6 +195,7 @@ function run(source: string): ChildProcess {
       TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
       DOMAIN_PREFIX: store,
       PERSONAL_TOKEN: sandbox.createPersonalToken(store),
+      ...more,
     },
   });
   return program;
@@ -161,8 +216,8 @@ async function start(source: string): Promise<void> {
 }
 
 /** Runs a program to its end. */
-function outputOf(source: string): Promise<string> {
-  const child = run(source);
+function outputOf(source: string, more?: NodeJS.ProcessEnv): Promise<string> {
+  const child = run(source, more);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on("data", (chunk) => {

@@ -31,7 +31,7 @@ declare module "express-session" {
 
 /** Calls this application's own API so many times at once, as whoever asks, and keeps in the session what it saw. */
 export function demonstration(sandboxUrl: string): RequestHandler {
-  return async (req, res) => {
+  return async (req, res, next) => {
     const before = await tokenRequestsAt(sandboxUrl).catch(() => undefined);
     const calls: Call[] = [];
     await Promise.all(Array.from({ length: CALLS }, async () => calls.push(await callOurselves(req))));
@@ -41,7 +41,8 @@ export function demonstration(sandboxUrl: string): RequestHandler {
       calls,
       ...(before !== undefined && after !== undefined && { tokenRequests: after - before }),
     };
-    res.redirect("/products#burst");
+    // Saved first: the browser follows the redirect to whichever process is next.
+    req.session.save((error) => (error ? next(error) : res.redirect("/products#burst")));
   };
 }
 

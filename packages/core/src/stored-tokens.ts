@@ -12,7 +12,7 @@ import {
 import { type RetailPosEvent, tell } from "./events.js";
 import type { HoldBack } from "./hold-back.js";
 import { isUnsaved, knownRetailers, type Retailer } from "./known-retailers.js";
-import type { Lock } from "./lock.js";
+import { type Lock, underLock } from "./lock.js";
 import { unlessAborted } from "./promises.js";
 import { isAboutTheToken } from "./rejections.js";
 import { join } from "./single-flight.js";
@@ -136,7 +136,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   function renew(retailer: Retailer, stale: TokenSet): Promise<TokenSet> {
     return join(retailer, "renewing", async () => {
       try {
-        return await lock(`${clientId}/${retailer.domainPrefix}`, () => renewLocked(retailer, stale));
+        const key = `${clientId}/${retailer.domainPrefix}`;
+        return await underLock(lock, key, () => renewLocked(retailer, stale));
       } catch (error) {
         noteFailure(retailer, error);
         throw error;

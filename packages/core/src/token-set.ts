@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { StoredTokensError } from "./errors.js";
 
@@ -25,9 +26,9 @@ export interface TokenSet {
   readonly refusedAt?: number;
 }
 
-/** A version that no other set has, here or in any other process. */
+/** A version that no other set has, here or in any other process: 128 random bits. */
 export function newVersion(): string {
-  return crypto.randomUUID();
+  return randomBytes(16).toString("base64url"); // randomUUID's is a chain of pieces, each an object of its own
 }
 
 /** Whether a text can stand behind `Bearer ` in a header (RFC 6750, section 2.1, without its narrower alphabet). */

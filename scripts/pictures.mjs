@@ -1,0 +1,131 @@
+// Takes the screenshots in docs/pictures from the running programs: `pnpm pictures`. Needs a Chromium, and for the
+// example in several processes a Redis. Time stands still where it can, so that a picture changes with its page only.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Redis } from "ioredis";
+import { chromium } from "playwright-core";
+import sharp from "sharp";
+import { createApp } from "../examples/express-login/dist/app.js";
+import { startSandbox, virtualClock } from "../packages/sandbox/dist/index.js";
+
+const folder = fileURLToPath(new URL("../docs/pictures", import.meta.url));
+const store = "harbour-coffee";
+// The ports that the documents speak of: the consent page and the console show them.
+const port = 3000;
+const sandboxPort = 4010;
+const origin = `http://localhost:${port}`;
+
+mkdirSync(folder, { recursive: true });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--font-render-hinting=none"],
+});
+try {
+  await picturesOfLogin();
+  await pictureOfCluster();
+} finally {
+  await browser.close();
+}
+
+/** The Express example with the consent page between, and what the sandbox's console shows of it. */
+async function picturesOfLogin() {
+  const clock = virtualClock(Date.UTC(2026, 0, 5, 9, 30));
+  const sandbox = await startSandbox({ port: sandboxPort, clock, stores: 4 });
+  const { authUrl, baseUrl, application } = sandbox;
+  const app = createApp(
+    { ...application, authUrl, baseUrl, sessionSecret: "for the pictures" },
+    { clock, cacheMs: 0 },
+  );
+  const server = app.listen(port, "127.0.0.1");
+  try {
+    const page = await newPage(1000, 620);
+    await page.goto(origin);
+    await shoot(page, "express-welcome");
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await page.locator(`input[value=${store}]`).check();
+    await page.setViewportSize({ width: 1260, height: 781 });
+    await shoot(page, "consent");
+    await page.setViewportSize({ width: 1000, height: 620 });
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.waitForURL("**/products");
+    await shoot(page, "express-products");
+
+    // A day and a failure later, for the console to have something to tell.
+    clock.advance(86_400_000 - 60_000);
+    sandbox.fault(503, { domainPrefix: store });
+    await page.reload();
+    clock.advance(61_000);
+    await page.reload();
+
+    const console = await newPage(1200, 760);
+    await console.goto(sandbox.url);
+    await console.getByText("Harbour Coffee").first().waitFor();
+    await shoot(console, "console");
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    await sandbox.close();
+  }
+}
+
+/** Forty calls at the instant of expiry, four processes, one token request. */
+async function pictureOfCluster() {
+  const namespace = `pictures_${process.pid}`;
+  const sandbox = await startSandbox({ port: sandboxPort });
+  const env = { ...process.env, STORE: "redis", NAMESPACE: namespace, PORT: String(port) };
+  const cluster = spawn(process.execPath, ["examples/express-cluster/dist/server.js"], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    await untilOpen(cluster);
+    const page = await newPage(1000, 620);
+    await page.goto(`${origin}/auth/retail-pos`);
+    await page.locator(`input[value=${store}]`).check();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.waitForURL("**/products");
+    sandbox.expire(store);
+    await page.getByRole("button", { name: "Call 40 times at once" }).click();
+    await page.waitForURL("**/products#burst");
+    await page.reload(); // the redirect may have come before the session was saved
+    await page.locator(".figures").waitFor();
+    await shoot(page.locator("#burst"), "express-cluster");
+  } finally {
+    if (cluster.exitCode === null) {
+      cluster.kill("SIGTERM");
+      await once(cluster, "exit");
+    }
+    await sandbox.close();
+    await forget(namespace);
+  }
+}
+
+async function newPage(width, height) {
+  const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: 2 });
+  return context.newPage();
+}
+
+/** @param what a page or a part of one. With 256 colours a picture of a page loses nothing but its size. */
+async function shoot(what, name) {
+  const picture = await what.screenshot({ animations: "disabled" });
+  await sharp(picture).png({ palette: true, effort: 10 }).toFile(`${folder}/${name}.png`);
+}
+
+/** It says so when all its workers listen. */
+async function untilOpen(cluster) {
+  for await (const chunk of cluster.stdout.iterator({ destroyOnReturn: false })) {
+    if (String(chunk).includes(`Open ${origin}`)) return;
+  }
+  throw new Error("the example in several processes did not start: is Redis there?");
+}
+
+/** Takes out of Redis what the example put there. */
+async function forget(namespace) {
+  const client = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379");
+  for await (const keys of client.scanStream({ match: `${namespace}:*` })) {
+    if (keys.length > 0) await client.unlink(...keys);
+  }
+  await client.quit();
+}

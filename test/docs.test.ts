@@ -1,0 +1,223 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { metrics } from "@opentelemetry/api";
+import { type DataPoint, MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
+import { type RetailPos, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { commandsOf, problemWithCommand } from "./support/docs/commands.js";
+import { compilerProblems } from "./support/docs/compile.js";
+import {
+  type Block,
+  blocksOf,
+  documents,
+  isOnlyParsed,
+  linksOf,
+  problemWith,
+  programIn,
+  root,
+} from "./support/docs/documents.js";
+
+// What the documents show compiles and runs, the commands they name are there, and their links lead somewhere.
+
+const store = "harbour-coffee";
+/** `docs/api` is written by a program from the docstrings: its blocks are signatures. */
+const written = documents.filter((document) => !document.startsWith("docs/api/"));
+const blocks = written.flatMap(blocksOf);
+const code = blocks.filter(({ language }) => language === "js" || language === "ts");
+const nameOf = ({ document, line }: Block) => `${document}:${line}`;
+
+describe("every block of code compiles against the built packages:", () => {
+  let problems: Map<Block, string[]>;
+  const sample = { heading: "", mark: "" };
+  const mistakes: [string, Block, string][] = [
+    [
+      "an option of another name",
+      { ...sample, document: "a.md", line: 3, language: "js", text: "sealedStore(store, { key: keys });\n" },
+      "a.md:3: TS2561",
+    ],
+    [
+      "a method of another name",
+      { ...sample, document: "b.md", line: 7, language: "js", text: '\nawait pos.forget("x");\n' },
+      "b.md:8: TS2339",
+    ],
+    [
+      "a type that is not core's any more",
+      {
+        ...sample,
+        document: "c.md",
+        line: 1,
+        language: "ts",
+        text: "type Lock = <T>(key: string) => Promise<T>;\n",
+      },
+      "c.md:2: TS2322",
+    ],
+    [
+      "what is no JavaScript, where it is only parsed",
+      {
+        ...{ ...sample, mark: "only parsed by test/docs.test.ts: it is bad" },
+        ...{ document: "d.md", line: 5, language: "js", text: "const = other;\n" },
+      },
+      "d.md:5: TS1134",
+    ],
+  ];
+
+  beforeAll(() => {
+    problems = compilerProblems(code);
+  }, 60_000);
+
+  test.each(code.map((block) => [nameOf(block), block] as const))("%s", (_name, block) => {
+    expect(problems.get(block)).toEqual([]);
+  });
+
+  test.each(mistakes)("%s would be noticed", (_name, block, problem) => {
+    expect(compilerProblems([block]).get(block)?.[0]).toContain(problem);
+  });
+});
+
+describe("every whole program is run:", () => {
+  const programs = code.filter(({ text, mark }) => /^import /m.test(text) || mark !== "");
+
+  test.each(programs.map((block) => [nameOf(block), block] as const))(
+    "%s says by which test",
+    (_name, block) => {
+      const { document, mark } = block;
+      if (isOnlyParsed(block)) return;
+      if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
+      const [, testFile] = /^run by (test\/(?:readme|docs)\.test\.ts)$/.exec(mark) ?? [];
+      expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
+      expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);
+    },
+  );
+});
+
+describe("every command that is named is there:", () => {
+  const commands = written.flatMap((document) =>
+    commandsOf(document).map((command) => [document, command] as const),
+  );
+
+  test.each(commands)("%s: %s", (document, command) => {
+    expect(problemWithCommand(command, document)).toBeUndefined();
+  });
+
+  test.each([
+    ["npx -y pnpm dmeo", 'there is no script "dmeo"'],
+    ["npx @retail-pos/sandbox --life 60", "there is no --life"],
+    ["npx @retail-pos/sandbox doctor http://localhost:3000/login --lifetime 60", "there is no --lifetime"],
+    ["PORT=1 npx -y pnpm --filter example-koa-service begin", 'there is no script "begin"'],
+    ["npm install @retail-pos/core kao", "nothing is known of kao"],
+    ["node packages/sandbox/dist/main.js", "there is no packages/sandbox/dist/main.js"],
+  ])("%s would be noticed", (command, problem) => {
+    expect(problemWithCommand(command, "README.md")).toBe(problem);
+  });
+});
+
+describe("every link leads somewhere:", () => {
+  test.each(documents)("%s", (document) => {
+    const broken = linksOf(document).filter(({ target }) => problemWith(document, target));
+    expect(broken.map(({ line, target }) => `${document}:${line}: ${target}`)).toEqual([]);
+  });
+
+  test.each([
+    ["docs/gone.md", "there is no such file"],
+    ["packages/core#gone", "there is no such heading"],
+  ])("%s would be noticed", (target, problem) => {
+    expect(problemWith("README.md", target)).toBe(problem);
+  });
+});
+
+describe("docs/operating.md: what OpenTelemetry is told", () => {
+  const clock = virtualClock();
+  const reader = new (class extends MetricReader {
+    protected override async onForceFlush(): Promise<void> {}
+    protected override async onShutdown(): Promise<void> {}
+  })();
+  const provider = new MeterProvider({ readers: [reader] });
+
+  beforeAll(() => {
+    metrics.setGlobalMeterProvider(provider);
+  });
+  afterAll(async () => {
+    metrics.disable();
+    await provider.shutdown();
+  });
+
+  test("counts each event, says which error it was and whether callers noticed, and times renewals", async () => {
+    const { observe } = await moduleIn("docs/operating.md");
+    const { sandbox, pos } = await start({ clock, cacheMs: 0, observe: observe as () => void });
+    const code = sandbox.approve(store).searchParams.get("code") as string;
+    await pos.connect(await pos.exchange(store, code));
+    sandbox.expire(store);
+    await pos.retailer(store).fetch("api/products"); // a 401, so it is renewed
+    clock.advance(86_400_000);
+    sandbox.fault(503);
+    await expect(pos.tokens(store).token()).rejects.toThrow();
+
+    const { resourceMetrics } = await reader.collect();
+    const found = new Map(
+      resourceMetrics.scopeMetrics.flatMap(({ metrics }) =>
+        metrics.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints as DataPoint<unknown>[]]),
+      ),
+    );
+    const events = found.get("retail_pos.token.events")?.map(({ attributes, value }) => [attributes, value]);
+    expect(events).toEqual([
+      [{ type: "connected" }, 1],
+      [{ type: "renewed" }, 1],
+      [{ type: "renewal_failed", error: "token_endpoint_failed", served: false }, 1],
+    ]);
+    expect(found.get("retail_pos.token.renewal")).toMatchObject([
+      { attributes: { rotated: true }, value: { count: 1 } },
+    ]);
+  });
+});
+
+describe("docs/moving-over.md: the tokens of before are taken along,", () => {
+  test("and nobody has to log in again, though the access token has expired meanwhile", async () => {
+    const { takeOver } = await moduleIn("docs/moving-over.md");
+    const { sandbox, pos } = await start({});
+    const { access_token, refresh_token } = await tokensOfBefore(sandbox);
+    sandbox.expire(store);
+
+    const row = { store, access_token, refresh_token, expires_at: new Date(Date.now() - 1000) };
+    await takeOver?.(pos, [row]);
+    const products = await pos.retailer(store).fetch("api/products");
+    expect(await products.text()).toContain("House espresso");
+    expect(sandbox.tokenRequests(store).map(({ grantType }) => grantType)).toEqual([
+      "authorization_code",
+      "refresh_token",
+    ]);
+  });
+});
+
+/** The block of a document that is run here, as a module. */
+async function moduleIn(document: string): Promise<Record<string, (...args: unknown[]) => unknown>> {
+  const folder = join(root, "node_modules", ".docs", "run"); // there, so that the packages are found
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${randomUUID()}.mjs`);
+  writeFileSync(file, programIn(document, "test/docs.test.ts"));
+  return import(file);
+}
+
+async function start(more: Partial<RetailPosOptions>): Promise<{ sandbox: Sandbox; pos: RetailPos }> {
+  const sandbox = await startSandbox(more.clock ? { clock: more.clock } : {});
+  onTestFinished(() => sandbox.close());
+  const { authUrl, baseUrl, application } = sandbox;
+  return { sandbox, pos: retailPos({ authUrl, baseUrl, ...application, ...more }) };
+}
+
+/** As a hand-written exchange got them. */
+async function tokensOfBefore(sandbox: Sandbox) {
+  const { clientId, clientSecret, redirectUri } = sandbox.application;
+  const answer = await fetch(`${sandbox.baseUrl.replace("{domain_prefix}", store)}/api/1.0/token`, {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "authorization_code",
+      code: sandbox.approve(store).searchParams.get("code") ?? "",
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uri: redirectUri,
+    }),
+  });
+  return (await answer.json()) as { access_token: string; refresh_token: string };
+}

@@ -1,0 +1,96 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Block, isOnlyParsed, root } from "./documents.js";
+
+// There, so that the packages are found as an installed application finds them.
+const folder = join(root, "node_modules", ".docs");
+
+/** How a block is read: by whom, and with which names around it. */
+const readers = {
+  express: { strict: false, names: "names-express.d.mts" },
+  koa: { strict: false, names: "names-koa.d.mts" },
+  /** TypeScript is for those who want to know. */
+  typescript: { strict: true, names: "names-express.d.mts" },
+} as const;
+
+type Reader = keyof typeof readers;
+
+/** What the compiler says about each block, against the built packages; by document and line. */
+export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]> {
+  rmSync(folder, { recursive: true, force: true });
+  const problems = new Map<Block, string[]>(blocks.map((block) => [block, []]));
+  for (const reader of Object.keys(readers) as Reader[]) {
+    const files = new Map(
+      blocks.filter((block) => readerOf(block) === reader).map((block) => [fileOf(block), block]),
+    );
+    if (files.size === 0) continue;
+    for (const { file, line, message } of compile(reader, files)) {
+      const block = files.get(file);
+      if (!block) throw new Error(`${file} ${line}: ${message}`);
+      problems.get(block)?.push(`${block.document}:${line}: ${message}`);
+    }
+  }
+  return problems;
+}
+
+function readerOf({ document, heading, language }: Block): Reader {
+  if (language === "ts") return "typescript";
+  return /koa/i.test(document + heading) ? "koa" : "express";
+}
+
+function fileOf({ document, line, language }: Block): string {
+  return `${document.replaceAll("/", "--")}.${line}.m${language}`;
+}
+
+function compile(reader: Reader, blocks: ReadonlyMap<string, Block>) {
+  const { strict, names } = readers[reader];
+  const cwd = join(folder, reader);
+  mkdirSync(cwd, { recursive: true });
+  for (const [file, block] of blocks) {
+    // In the lines it has in the document, for the messages.
+    const first = isOnlyParsed(block) ? "// @ts-nocheck" : "";
+    writeFileSync(join(cwd, file), first + "\n".repeat(block.line - 1) + block.text + sameTypes(block));
+  }
+  const compilerOptions = {
+    ...{ target: "ES2023", lib: ["ES2023"], module: "NodeNext", moduleDetection: "force", types: ["node"] },
+    ...{ strict, exactOptionalPropertyTypes: strict, allowJs: true, checkJs: true },
+    ...{ noEmit: true, skipLibCheck: true, esModuleInterop: true },
+  };
+  const support = join(root, "test", "support", "docs");
+  const files = [
+    ...blocks.keys(),
+    join(support, "names.d.mts"),
+    join(support, names),
+    join(support, "drivers.d.mts"),
+  ];
+  writeFileSync(join(cwd, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+  const said = tsc(cwd);
+  const problems = [...said.matchAll(/^(?:.*\/)?([^/\n(]+)\((\d+),\d+\): error (TS.*(?:\n {2,}.*)*)$/gm)].map(
+    ([, file = "", line, message]) => ({ file, line: Number(line), message }),
+  );
+  if (problems.length === 0 && said !== "") throw new Error(said); // about the settings, not about a file
+  return problems;
+}
+
+function tsc(cwd: string): string {
+  try {
+    return execFileSync(join(root, "node_modules", ".bin", "tsc"), ["-p", cwd], { cwd, encoding: "utf8" });
+  } catch (error) {
+    const { stdout } = error as { stdout?: string };
+    if (!stdout) throw error;
+    return stdout;
+  }
+}
+
+/** A document that repeats one of core's types repeats it as it is. Both directions, behind the block. */
+function sameTypes({ language, text }: Block): string {
+  if (language !== "ts") return "";
+  const repeated = [...text.matchAll(/^(?:interface|type) (\w+)/gm)].map(([, name]) => name);
+  return repeated
+    .map(
+      (name) =>
+        `{ let here!: ${name}; let there!: import("@retail-pos/core").${name}; here = there; there = here; }`,
+    )
+    .join("");
+}

@@ -1,0 +1,8 @@
+declare global {
+  const app: import("koa");
+  const router: import("@koa/router").default;
+  const passport: typeof import("koa-passport");
+  const bearer: typeof import("@retail-pos/koa-bearer").bearer;
+}
+
+export {};

@@ -1,0 +1,52 @@
+// What the documents speak of without declaring it: the names a reader has in front of them.
+import type { DomainPrefix as Prefix, RetailPos, TokenStore, TokenSet as Tokens } from "@retail-pos/core";
+import type { SealingKey } from "@retail-pos/sealed-store";
+import type { Pool } from "pg";
+
+declare global {
+  type DomainPrefix = Prefix;
+  type TokenSet = Tokens;
+
+  const retailPos: typeof import("@retail-pos/core").retailPos;
+  const RetailPosStrategy: typeof import("passport-retail-pos").RetailPosStrategy;
+  const postgresTokens: typeof import("@retail-pos/store-postgres").postgresTokens;
+  const isRetailPosError: typeof import("@retail-pos/core").isRetailPosError;
+  const leaseLock: typeof import("@retail-pos/core").leaseLock;
+  const sqliteTokens: typeof import("@retail-pos/store-sqlite").sqliteTokens;
+  const sealedStore: typeof import("@retail-pos/sealed-store").sealedStore;
+
+  const pos: RetailPos;
+  const authUrl: string;
+  const baseUrl: string;
+  const clientId: string;
+  const clientSecret: string;
+  const redirectUri: string;
+  const pool: Pool;
+  const store: TokenStore;
+  const plain: TokenStore;
+  const keys: SealingKey[];
+  const retailers: Prefix[];
+  /** The application's own. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the reader has
+  const users: any;
+  const database: {
+    claim(key: string, owner: string, leaseMs: number): Promise<boolean>;
+    extend(key: string, owner: string, leaseMs: number): Promise<boolean>;
+    release(key: string, owner: string): Promise<void>;
+  };
+  const error: unknown;
+  function scheduleAgain(at: number): void;
+
+  /** To a reader without TypeScript an answer is what it is. */
+  interface Response {
+    // biome-ignore lint/suspicious/noExplicitAny: JSON from somewhere
+    json(): Promise<any>;
+  }
+
+  namespace Express {
+    interface User {
+      domainPrefix: string;
+      name?: string;
+    }
+  }
+}
