@@ -1,3 +1,4 @@
+import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, NotConnectedError } from "./errors.js";
 import { type PersonalTokenOptions, personalToken } from "./personal-token.js";
 import type { RetailPos } from "./retail-pos.js";
@@ -93,12 +94,34 @@ export function requestBearer<Context>(
   }
 
   function dressed(client: RetailerClient, { value }: AccessToken, headers: RequestHeaders): RequestBearer {
-    const authorization = `Bearer ${value}`;
-    if (header) headers["authorization"] = authorization;
-    return Object.defineProperties({ ...client } as RequestBearer, {
-      accessToken: { get: () => value },
-      authorization: { get: () => authorization },
-    });
+    const bearer = new BearerOfRequest(client, value);
+    if (header) headers["authorization"] = bearer.authorization;
+    return bearer;
+  }
+}
+
+/** A class because there is one for each request: getters on its prototype cost nothing, on an object they do. */
+class BearerOfRequest implements RequestBearer {
+  readonly domainPrefix: DomainPrefix;
+  readonly baseUrl: string;
+  readonly token: RetailerClient["token"];
+  readonly tokenNow: Required<RetailerClient>["tokenNow"];
+  readonly fetch: RetailerClient["fetch"];
+  readonly #accessToken: string;
+
+  constructor({ domainPrefix, baseUrl, token, tokenNow, fetch }: RetailerClient, accessToken: string) {
+    this.domainPrefix = domainPrefix;
+    this.baseUrl = baseUrl;
+    this.token = token;
+    this.tokenNow = tokenNow ?? (() => undefined);
+    this.fetch = fetch;
+    this.#accessToken = accessToken;
+  }
+  get accessToken(): string {
+    return this.#accessToken;
+  }
+  get authorization(): string {
+    return `Bearer ${this.#accessToken}`;
   }
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { StoredTokensError } from "./errors.js";
 
@@ -28,7 +27,8 @@ export interface TokenSet {
 
 /** A version that no other set has, here or in any other process: 128 random bits. */
 export function newVersion(): string {
-  return randomBytes(16).toString("base64url"); // randomUUID's is a chain of pieces, each an object of its own
+  // Not randomUUID, whose text is a chain of pieces, each an object of its own in memory.
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64url");
 }
 
 /** Whether a text can stand behind `Bearer ` in a header (RFC 6750, section 2.1, without its narrower alphabet). */
