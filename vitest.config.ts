@@ -31,6 +31,6 @@ export default defineConfig({
       "test/**/*.test.ts",
     ],
     globalSetup: ["test/support/machine.ts"],
-    testTimeout: 20_000,
+    testTimeout: 60_000, // real processes and databases, on machines that have other things to do,
   },
 });
