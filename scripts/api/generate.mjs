@@ -9,7 +9,10 @@ const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "")
 const names = namesByTypes();
 
 const app = await Application.bootstrapWithPlugins({
-  plugin: ["typedoc-plugin-markdown", "typedoc-plugin-missing-exports"],
+  // By address: typedoc looks for a name beside itself, and finds it where it happens to be installed.
+  plugin: ["typedoc-plugin-markdown", "typedoc-plugin-missing-exports"].map((name) =>
+    fileURLToPath(import.meta.resolve(name)),
+  ),
   placeInternalsInOwningModule: true, // types that are not exported, but whose members are options all the same
   tsconfig: `${root}/scripts/api/tsconfig.json`,
   basePath: root,
