@@ -49,7 +49,7 @@ export function checkedStore(store: TokenStore): CheckedStore {
       const stored = await load(next.domainPrefix, next);
       if (stored?.version === next.version) return next; // saved by a try whose answer was lost
       if (stored && stored.version === tried?.version) throw notSaved(next);
-      if (!stored || !isOurs(stored, replacing)) return stored;
+      if (!stored || !isOurs(stored, replacing, next)) return stored;
       tried = stored;
     }
   }
@@ -68,12 +68,15 @@ export function checkedStore(store: TokenStore): CheckedStore {
 }
 
 /**
- * Whether a stored set may be replaced: it is one of those, or another process was refused a refresh token
- * that we had just spent, and marked the set; ours is newer.
+ * Whether a stored set may be replaced by `next`: it is one of those; or it holds a refresh token that they held
+ * and that `next` has replaced, so it is older (saved late by another process); or another process was refused
+ * that refresh token and marked the set.
  */
-function isOurs({ version, refusedAt, refreshToken }: TokenSet, replacing: readonly TokenSet[]): boolean {
+function isOurs(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
+  const isSpent = next.refreshToken !== stored.refreshToken || stored.refusedAt !== undefined;
   return replacing.some(
-    (set) => set.version === version || (refusedAt !== undefined && set.refreshToken === refreshToken),
+    ({ version, refreshToken }) =>
+      version === stored.version || (isSpent && refreshToken === stored.refreshToken),
   );
 }
 

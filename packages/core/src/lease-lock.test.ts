@@ -57,6 +57,25 @@ describe("a lease", () => {
     expect(answers).toEqual([]);
   });
 
+  test("whose question is never answered is an error after five seconds, and is let go if it was taken after all", async () => {
+    vi.useFakeTimers();
+    const table = leaseTable();
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const queued = (ask: (lease: Lease) => Promise<unknown>) => (lease: Lease) =>
+      answered.then(() => ask(lease));
+    const take = queued(table.take) as LeaseLockOptions["take"];
+    const lock = leaseLock({ ...table, take, release: queued(table.release) });
+    const asked = lock("shop", async () => "worked").catch((error) => error);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await asked).toMatchObject({ message: "The lock did not answer within 5000 ms" });
+    answer();
+    await vi.runAllTimersAsync();
+    expect(table.owners()).toEqual([]);
+  });
+
   test("that is lost is not extended again; the work goes on to its end", async () => {
     let asked = 0;
     const lock = leaseLock({

@@ -1,6 +1,6 @@
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
-import { sleep } from "./promises.js";
+import { sleep, within } from "./promises.js";
 
 /** A claim on a key that ends by itself where nobody extends it. */
 export interface Lease {
@@ -41,6 +41,8 @@ export interface LeaseLockOptions {
 const LEASE_MS = 15_000;
 /** Longer, and the timer of the extensions would not keep its time. */
 const LONGEST_LEASE_MS = 2 ** 31 - 1;
+/** Some clients queue what they are asked for as long as they have no connection. */
+const ANSWER_WITHIN_MS = 5_000;
 /** What was done under the lock waits no longer than this for the release of the lock. */
 const RELEASE_WITHIN_MS = 1_000;
 
@@ -48,7 +50,7 @@ const RELEASE_WITHIN_MS = 1_000;
  * A lock among all processes that share a database, for those who write one on a database of their own: the
  * waiting, extending and letting go around three functions.
  *
- * It rejects when it cannot be taken because the database cannot be used; else it settles as the work does.
+ * It rejects when it cannot be taken because the database cannot be used, or does not answer for five seconds; else it settles as the work does.
  * Callers of one process queue, so that one of them at a time asks for a key: make one lock, and keep it.
  *
  * A process that sleeps past its lease loses it: its work goes on, and core's compare-and-set keeps it from
@@ -75,7 +77,9 @@ export function leaseLock(options: LeaseLockOptions): Lock {
   async function wait(lease: Lease): Promise<void> {
     const beganAt = performance.now();
     try {
-      while (!(await take(lease))) await sleep(pauseAfter(performance.now() - beganAt));
+      while (!(await within(ANSWER_WITHIN_MS, attempt(take, lease), noAnswer))) {
+        await sleep(pauseAfter(performance.now() - beganAt));
+      }
     } catch (error) {
       void letGo(lease); // only the answer may have been lost
       throw error;
@@ -99,6 +103,10 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     const longEnough = new Promise((resolve) => setTimeout(resolve, RELEASE_WITHIN_MS).unref());
     await Promise.race([released, longEnough]);
   }
+}
+
+function noAnswer(): Error {
+  return new Error(`The lock did not answer within ${ANSWER_WITHIN_MS} ms`);
 }
 
 /** What throws at once rejects. */

@@ -15,7 +15,7 @@ const AT_ONCE = 5;
  */
 export function isAboutTheToken(retailer: Retailer, { issuedAt }: TokenSet, now: number): boolean {
   const { count, at } = retailer.rejections;
-  const isYoung = now - issuedAt < JUST_ISSUED_MS;
+  const isYoung = Math.abs(now - issuedAt) < JUST_ISSUED_MS; // clocks of two processes differ
   const sinceLastMs = Math.abs(now - at);
   if (isYoung && count >= AT_ONCE && sinceLastMs < longestPauseAfter(count - AT_ONCE + 1)) return false;
   retailer.rejections = { count: isYoung ? count + 1 : 1, at: now };

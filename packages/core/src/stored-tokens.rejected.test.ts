@@ -184,6 +184,22 @@ describe("an API that answers 401 to every token", () => {
     expect((await shop.token()).value).toBe(value);
   });
 
+  test("is believed at once of a token whose process has a clock that is far ahead", async () => {
+    const store = memoryStore();
+    const { login, service, shop } = start({ store, cacheMs: 0 });
+    const tokens = await login();
+    await rejectHeld(shop, 20);
+    await store.save({
+      ...tokens,
+      issuedAt: T0 + DAY_MS,
+      version: "ahead",
+      refreshToken: service.valid("shop") ?? "",
+    });
+    const before = service.spent().length;
+    await rejectHeld(shop, 1);
+    expect(service.spent()).toHaveLength(before + 1);
+  });
+
   test("is believed again after a login, and for a token that has been good for two minutes", async () => {
     const { login, service, shop, time } = start();
     await login();

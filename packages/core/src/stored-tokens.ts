@@ -10,7 +10,7 @@ import {
   TokenResponseError,
 } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
-import type { HoldBack } from "./hold-back.js";
+import { type HoldBack, longestPauseAfter } from "./hold-back.js";
 import { isUnsaved, knownRetailers, type Retailer } from "./known-retailers.js";
 import { type Lock, underLock } from "./lock.js";
 import { unlessAborted } from "./promises.js";
@@ -221,6 +221,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       return retailer.logins === logins ? hold(retailer, kept) : retailer.held;
     } catch (error) {
       if (retailer.logins !== logins) return retailer.held;
+      if (!isUnsaved(retailer)) saveLater(retailer);
       hold(retailer, next, replacing);
       tell(observe, { type: "unsaved", domainPrefix, at: clock(), error });
       return next;
@@ -240,6 +241,17 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
         // Observed when it first failed; the set stays in this process and is tried again.
       }
     });
+  }
+
+  /**
+   * The same where nobody asks for this retailer any more: meanwhile another process may be refused the spent
+   * refresh token. 1 s, doubling to 60 s.
+   */
+  function saveLater(retailer: Retailer, tries = 1): void {
+    setTimeout(async () => {
+      await saveAgain(retailer);
+      if (isUnsaved(retailer)) saveLater(retailer, tries + 1);
+    }, longestPauseAfter(tries)).unref();
   }
 
   /** Looks at the store once for all who ask at the same time. A live copy outlasts a store that fails. */

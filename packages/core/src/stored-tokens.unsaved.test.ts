@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, failureOf, later, settled, start, T0 } from "../../../test/support/fake-service.js";
+import {
+  DAY_MS,
+  type FakeService,
+  failureOf,
+  json,
+  later,
+  settled,
+  start,
+  T0,
+} from "../../../test/support/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { NotConnectedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
@@ -120,6 +129,41 @@ describe("a save that rejects", () => {
     expect(await value()).toBe("access-shop-2");
     await settled();
     expect((await inner.load(SHOP))?.refreshToken).toBe("refresh-shop-2");
+  });
+
+  test("is made up for although nobody asks again: after a second, then after twice as long each time", async () => {
+    const { inner, login, scripts, time, value } = onStore();
+    await login();
+    time.now = T0 + DAY_MS;
+    scripts.push(...Array(8).fill(diskFull)); // six patient tries, then two more
+    const asked = value();
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(await asked).toBe("access-shop-2");
+    await vi.advanceTimersByTimeAsync(1000 + 2000);
+    expect((await inner.load(SHOP))?.refreshToken).toBe("refresh-shop-1");
+    await vi.advanceTimersByTimeAsync(4000);
+    expect((await inner.load(SHOP))?.refreshToken).toBe("refresh-shop-2");
+  });
+
+  test("and comes through late, between another process's rotation and its save, costs no rotated token", async () => {
+    const { inner, login, scripts, service, shop, time } = onStore();
+    const other = onStore({}, inner, service, time);
+    await login();
+    time.now = T0 + DAY_MS;
+    // Not rotated, and not saved: this process alone has the access token, the refresh token is still good.
+    service.next(() => json({ access_token: "access-of-one", expires_in: 60 }));
+    scripts.push(...Array(6).fill(diskFull));
+    const asked = shop.token();
+    await vi.advanceTimersByTimeAsync(3000);
+    expect((await asked).value).toBe("access-of-one");
+    other.scripts.push(async (_next, _replacing, really) => {
+      await shop.token(); // the next use saves
+      await settled();
+      expect((await inner.load(SHOP))?.access.value).toBe("access-of-one");
+      return really();
+    });
+    await other.shop.token();
+    expect((await inner.load(SHOP))?.refreshToken).toBe(service.valid("shop"));
   });
 
   test("is followed by a process that saves later, and the other one recovers from its refusal", async () => {
@@ -310,8 +354,11 @@ type SaveScript = (
 ) => Promise<boolean>;
 
 /** A client on a store whose saves can be scripted one by one, or fail while `outage.isOn`. */
-function onStore(options: Parameters<typeof start>[0] = {}) {
-  const inner = memoryStore();
+function onStore(
+  options: Parameters<typeof start>[0] = {},
+  inner = memoryStore(),
+  ...rest: [service?: FakeService, time?: { now: number }]
+) {
   const scripts: SaveScript[] = [];
   const outage = { isOn: false };
   const store: TokenStore = {
@@ -323,7 +370,7 @@ function onStore(options: Parameters<typeof start>[0] = {}) {
       return script ? script(next, replacing, really) : really();
     },
   };
-  return { ...start({ ...options, store }), inner, scripts, outage };
+  return { ...start({ ...options, store }, ...rest), inner, scripts, outage };
 }
 
 /** Lets the pauses between the tries pass. */

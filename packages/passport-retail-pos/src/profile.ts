@@ -30,8 +30,9 @@ export function profileOf(domainPrefix: DomainPrefix): RetailPosProfile {
   return { provider: "retail-pos", id: domainPrefix, domainPrefix, displayName: domainPrefix };
 }
 
+/** Printing it shows no token; reading it does. */
 export function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenParams {
-  return {
+  const params: TokenParams = {
     access_token: access.value,
     token_type: "Bearer",
     ...(access.expiresAt !== undefined && {
@@ -40,4 +41,6 @@ export function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenPar
     }),
     domain_prefix: domainPrefix,
   };
+  const shown = { ...params, access_token: "[hidden]" };
+  return Object.defineProperty(params, Symbol.for("nodejs.util.inspect.custom"), { value: () => shown });
 }

@@ -24,7 +24,7 @@ test("printing the strategy shows none, neither before a login nor after it, by 
 
 test("printing what verify is given as login shows none by accident", async () => {
   const printed: string[] = [];
-  await logIn({ verify: ({ tokens }) => void printed.push(inspect(tokens, { depth: 10 })) });
+  await logIn({ verify: (login) => void printed.push(inspect(login, { depth: 10, showHidden: true })) });
   expect(printed).toHaveLength(1);
   for (const secret of [canary.access, canary.refresh]) expect(printed[0]).not.toContain(secret);
 });
