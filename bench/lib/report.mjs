@@ -1,0 +1,90 @@
+import { readFile, writeFile } from "node:fs/promises";
+
+const OURS = "ours";
+
+/** What is kept of a scenario: everything that does not depend on the machine. */
+export function resultOf({ id, title, floor, figures, targets = [] }, rows) {
+  const checked = targets.map((target) => ({ ...target, reached: reached(target, rows) }));
+  return { id, title, floor, figures, targets: checked, rows: rounded(rows) };
+}
+
+function reached({ figure, atMost, atLeast, exactly, noMoreThan, row = OURS }, rows) {
+  const value = rows[row]?.[figure];
+  if (exactly !== undefined) return value === exactly;
+  if (noMoreThan !== undefined) return value <= rows[noMoreThan]?.[figure];
+  if (typeof value !== "number") return false;
+  return (atMost === undefined || value <= atMost) && (atLeast === undefined || value >= atLeast);
+}
+
+function rounded(rows) {
+  const round = (value) => (typeof value === "number" ? Math.round(value * 1000) / 1000 : (value ?? null));
+  return Object.fromEntries(
+    Object.entries(rows).map(([row, figures]) => [
+      row,
+      Object.fromEntries(Object.entries(figures).map(([figure, value]) => [figure, round(value)])),
+    ]),
+  );
+}
+
+/** The whole of the figures as Markdown: one line for each target, then a table for each scenario. */
+export function markdown(results) {
+  return [summary(results), ...results.map(details)].join("\n\n");
+}
+
+function summary(results) {
+  const lines = results.flatMap((result) =>
+    result.targets.map((target, index) => {
+      const { figure, row = OURS, reached } = target;
+      const value = result.rows[row]?.[figure];
+      const first = index === 0 ? [result.title, result.floor] : ["", ""];
+      const what = `${result.figures[figure]}${row === OURS ? "" : ` (${row})`}`;
+      return [
+        ...first,
+        what,
+        `**${shown(value)}**`,
+        `${aim(target, shown(result.rows[target.noMoreThan]?.[figure]))} ${reached ? "✓" : "✗"}`,
+      ];
+    }),
+  );
+  return table([["scenario", "the floor", "figure", "ours", "target"], ...lines]);
+}
+
+export function details({ title, figures, rows }) {
+  const keys = Object.keys(figures);
+  const lines = Object.entries(rows).map(([row, values]) => [
+    row.startsWith(OURS) ? `**${row}**` : row,
+    ...keys.map((key) => shown(values[key])),
+  ]);
+  return `### ${title[0].toUpperCase()}${title.slice(1)}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
+}
+
+function aim({ atMost, atLeast, exactly, noMoreThan }, value) {
+  if (noMoreThan !== undefined) return `≤ ${noMoreThan}: ${value}`;
+  if (exactly !== undefined) return `${exactly}`;
+  return [atLeast !== undefined && `≥ ${atLeast}`, atMost !== undefined && `≤ ${atMost}`]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function shown(value) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  return Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(value < 100 ? 2 : 0);
+}
+
+function table([head, ...lines]) {
+  const align = head.map((_, column) => (column === 0 ? "---" : "---:"));
+  return [head, align, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+const BEGIN = "<!-- figures: written by `pnpm bench` -->";
+const END = "<!-- /figures -->";
+
+/** Puts the figures between the two markers of a document, and leaves the rest as it is. */
+export async function writeBetweenMarkers(file, text) {
+  const document = await readFile(file, "utf8");
+  const [before, rest] = document.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new Error(`${file} has lost its markers ${BEGIN} … ${END}`);
+  await writeFile(file, `${before}${BEGIN}\n\n${text}\n\n${END}${after}`);
+}

@@ -1,0 +1,41 @@
+/**
+ * Runs `once(contestant, round)` for every contestant, round by round and one after the other. Each round
+ * begins with another one, so that nobody always runs first, or behind the same neighbour.
+ *
+ * @returns {Promise<Map<any, any[]>>} the results of each contestant, one per round.
+ */
+export async function interleaved(contestants, rounds, once) {
+  const results = new Map(contestants.map((contestant) => [contestant, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    const first = round % contestants.length;
+    for (const contestant of [...contestants.slice(first), ...contestants.slice(0, first)]) {
+      results.get(contestant).push(await once(contestant, round));
+    }
+  }
+  return results;
+}
+
+export function median(values) {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/**
+ * How much of the floor each contestant took: the median over the rounds of the ratio within one round,
+ * so that what slows the whole machine down for a while cancels out.
+ *
+ * @param results what `interleaved` returned.
+ * @param floor the contestant to divide by.
+ * @param figure takes the number out of one result.
+ * @returns {Map<any, number>}
+ */
+export function ratioTo(results, floor, figure = (result) => result) {
+  const base = results.get(floor).map(figure);
+  return new Map(
+    [...results].map(([contestant, rounds]) => [
+      contestant,
+      median(rounds.map((result, round) => figure(result) / base[round])),
+    ]),
+  );
+}

@@ -1,0 +1,69 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** What every contestant is configured with. */
+export const APPLICATION = {
+  clientId: "the-application",
+  clientSecret: "the-client-secret",
+  redirectUri: "http://127.0.0.1/callback",
+};
+
+/**
+ * Starts the token service as a process of its own.
+ *
+ * @param settings `delayMs` (100), `lifetimeMs` of access tokens (a day), `rotates` (true).
+ */
+export async function tokenService(settings = {}) {
+  const child = fork(fileURLToPath(new URL("./token-service.mjs", import.meta.url)));
+  const [{ address }] = await once(child, "message");
+  const service = tokenServiceAt(address);
+  await service.configure(settings);
+  return {
+    ...service,
+    async close() {
+      child.disconnect();
+      await once(child, "exit");
+    },
+  };
+}
+
+/** The same service as seen from another process, which is given its `address`. */
+export function tokenServiceAt(address) {
+  return {
+    address,
+    /** `{base_url}` as a template, and the token endpoint of one retailer. */
+    baseUrl: `${address}/{domain_prefix}`,
+    tokenUrl: (retailer) => `${address}/${retailer}/api/1.0/token`,
+    configure: (settings) => steer("configure", settings),
+    /** `[{ retailer, accessToken, refreshToken, expiresAt }]`, as of a login that took place before. */
+    issue: (retailers, lifetimeMs) => steer("issue", { retailers, lifetimeMs }),
+    /** Codes to exchange. */
+    codes: (retailer, count) => steer("codes", { retailer, count }),
+    /** For each access token `{ retailer, issuedAt, expiresAt }`, or `null` where it was never issued. */
+    issued: (values) => steer("issued", values),
+    /** Answers 429 for at least so long; resolves with `{ resetAt }`, a whole second. */
+    limit: (forMs) => steer("limit", { forMs }),
+    /** Every token request since the last reset: `{ retailer, grant, status, at }`. */
+    log: () => steer("log"),
+    reset: () => steer("reset"),
+  };
+
+  async function steer(name, argument) {
+    const response = await fetch(`${address}/control/${name}`, {
+      method: "POST",
+      ...(argument !== undefined && { body: JSON.stringify(argument) }),
+    });
+    if (!response.ok) throw new Error(`The token service refused ${name}: ${response.status}`);
+    return (await response.json()).result;
+  }
+}
+
+/** Throws unless the service issued every one of these bearers, each to the retailer it was handed out for. */
+export async function checkBearers(service, handedOut) {
+  const known = await service.issued(handedOut.map(({ value }) => value));
+  handedOut.forEach(({ retailer, value }, index) => {
+    if (known[index]?.retailer !== retailer)
+      throw new Error(`${JSON.stringify(value)} was never issued to ${retailer}`);
+  });
+}

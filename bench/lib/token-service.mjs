@@ -1,0 +1,117 @@
+// The token endpoint of every retailer, as a process of its own: no framework, nothing but what is measured
+// against. Started by `tokenService()`; steered through `/control/<name>`.
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+
+let settings = { delayMs: 100, lifetimeMs: 86_400_000, rotates: true };
+/** What was ever issued: access token -> { retailer, issuedAt, expiresAt }. */
+const issued = new Map();
+/** Spent by use: refresh token or code -> retailer. */
+const grants = new Map();
+/** Every token request since the last reset. */
+let log = [];
+let blockedUntil = 0;
+
+const control = {
+  configure: (changes) => {
+    settings = { ...settings, ...changes };
+  },
+  /** Tokens of a login that took place before. `lifetimeMs` may be negative: expired already. */
+  issue: ({ retailers, lifetimeMs = settings.lifetimeMs }) =>
+    retailers.map((retailer) => {
+      const { accessToken, expiresAt } = newAccess(retailer, lifetimeMs);
+      return { retailer, accessToken, refreshToken: newGrant(retailer), expiresAt };
+    }),
+  codes: ({ retailer, count = 1 }) => Array.from({ length: count }, () => newGrant(retailer)),
+  /** What is known of these access tokens; `null` for what was never issued. */
+  issued: (values) => values.map((value) => issued.get(value) ?? null),
+  /** 429 from now on. The header knows whole seconds, so it ends with the second in which `forMs` ends. */
+  limit: ({ forMs }) => {
+    blockedUntil = Math.ceil((Date.now() + forMs) / 1000) * 1000;
+    return { resetAt: blockedUntil };
+  },
+  log: () => log,
+  reset: () => {
+    log = [];
+    blockedUntil = 0;
+  },
+};
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
+  let body = "";
+  req.setEncoding("utf8").on("data", (text) => {
+    body += text;
+  });
+  req.on("end", () => {
+    const [, first, ...rest] = req.url.split("/");
+    if (first === "control") steer(rest[0], body, res);
+    else if (req.method === "POST" && rest.join("/") === "api/1.0/token") token(first, body, res);
+    else answer(res, 404, { error: "not_found" });
+  });
+});
+server.listen({ port: 0, host: "127.0.0.1", backlog: 8192 }, () => {
+  process.send({ address: `http://127.0.0.1:${server.address().port}` });
+});
+process.once("disconnect", () => process.exit());
+
+function steer(name, body, res) {
+  const result = control[name](body === "" ? undefined : JSON.parse(body));
+  answer(res, 200, { result: result ?? null });
+}
+
+function token(retailer, body, res) {
+  const form = new URLSearchParams(body);
+  const [status, fields] = decide(retailer, form);
+  log.push({ retailer, grant: form.get("grant_type"), status, at: Date.now() });
+  if (settings.delayMs > 0) setTimeout(answer, settings.delayMs, res, status, fields);
+  else answer(res, status, fields);
+}
+
+/** Decided when the request arrives: of two that spend one refresh token, the first has it. */
+function decide(retailer, form) {
+  if (Date.now() < blockedUntil) return [429, { error: "slow_down" }];
+  if (form.get("client_secret") !== "the-client-secret") return [401, { error: "invalid_client" }];
+  const isRefresh = form.get("grant_type") === "refresh_token";
+  const grant = form.get(isRefresh ? "refresh_token" : "code");
+  if (grants.get(grant) !== retailer) return [400, { error: "invalid_grant" }];
+  if (settings.rotates || !isRefresh) grants.delete(grant);
+  const { accessToken, expiresAt } = newAccess(retailer, settings.lifetimeMs);
+  return [
+    200,
+    {
+      access_token: accessToken,
+      token_type: "Bearer",
+      expires_in: settings.lifetimeMs / 1000,
+      expires: Math.floor(expiresAt / 1000),
+      ...((settings.rotates || !isRefresh) && { refresh_token: newGrant(retailer) }),
+      domain_prefix: retailer,
+    },
+  ];
+}
+
+function answer(res, status, fields) {
+  const body = JSON.stringify(fields);
+  const now = Date.now();
+  res.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    "x-ratelimit-limit": 1000,
+    "x-ratelimit-remaining": status === 429 ? 0 : 999,
+    "x-ratelimit-reset": Math.ceil(Math.max(blockedUntil, now) / 1000),
+  });
+  res.end(body);
+}
+
+function newAccess(retailer, lifetimeMs) {
+  const accessToken = randomBytes(24).toString("base64url");
+  const issuedAt = Date.now();
+  const known = { retailer, issuedAt, expiresAt: issuedAt + lifetimeMs };
+  issued.set(accessToken, known);
+  return { accessToken, expiresAt: known.expiresAt };
+}
+
+function newGrant(retailer) {
+  const grant = randomBytes(24).toString("base64url");
+  grants.set(grant, retailer);
+  return grant;
+}

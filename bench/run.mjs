@@ -1,0 +1,82 @@
+// pnpm bench [--quick] [scenario ...]: runs the scenarios, prints what came of them, and publishes the figures.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { plot } from "./lib/plot.mjs";
+import { details, markdown, resultOf, writeBetweenMarkers } from "./lib/report.mjs";
+
+/** In the order of the document; a scenario that is not named here comes last. */
+const ORDER = [
+  "warm",
+  "http",
+  "herd",
+  "herd-processes",
+  "steady",
+  "rate-limit",
+  "exchange",
+  "cold",
+  "growth",
+];
+const HERE = new URL("./", import.meta.url);
+const DOCS = new URL("../docs/", HERE);
+
+const { values, positionals: named } = parseArgs({
+  options: { quick: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+
+const files = (await readdir(new URL("scenarios/", HERE)))
+  .filter((file) => file.endsWith(".mjs"))
+  .map((file) => file.replace(/\.mjs$/, ""))
+  .sort((one, other) => place(one) - place(other));
+const unknown = named.filter((name) => !files.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no scenario ${unknown.join(", ")}; there are ${files.join(", ")}`);
+  process.exit(1);
+}
+
+const all = [];
+const fresh = new Map();
+for (const file of files) {
+  const scenarios = [(await import(`./scenarios/${file}.mjs`)).default].flat();
+  all.push(...scenarios);
+  if (named.length > 0 && !named.includes(file)) continue;
+  for (const scenario of scenarios) await runOne(scenario);
+}
+if (!values.quick) await publish();
+
+async function runOne(scenario) {
+  const { id, title, rounds, quickRounds = 1 } = scenario;
+  const note = (text) => process.stderr.write(`  ${text}\n`);
+  process.stderr.write(`${title}\n`);
+  try {
+    const rows = await scenario.run({
+      rounds: values.quick ? quickRounds : rounds,
+      quick: values.quick,
+      note,
+    });
+    const result = resultOf(scenario, rows);
+    fresh.set(id, result);
+    console.log(`${details(result)}\n`);
+    for (const { reached, ...target } of result.targets) {
+      if (!reached) console.log(`missed: ${JSON.stringify(target)}\n`);
+    }
+  } catch (error) {
+    process.exitCode = 1;
+    console.error(`${title} could not be run`, error);
+  }
+}
+
+/** A scenario that did not run now keeps the figures of its last run. */
+async function publish() {
+  const file = new URL("results.json", HERE);
+  const last = JSON.parse(await readFile(file, "utf8").catch(() => "[]"));
+  const results = all.flatMap(({ id }) => fresh.get(id) ?? last.find((result) => result.id === id) ?? []);
+  await writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
+  await writeBetweenMarkers(new URL("performance.md", DOCS), markdown(results));
+  await writeFile(new URL("performance.svg", DOCS), await plot(results));
+}
+
+function place(file) {
+  const index = ORDER.indexOf(file);
+  return index === -1 ? ORDER.length : index;
+}

@@ -1,0 +1,74 @@
+// What one retailer and one renewal take of each engine: the figures that docs/capacity.md reckons with.
+import { inFreshProcess } from "../lib/process.mjs";
+import { interleaved, ratioTo } from "../lib/rounds.mjs";
+import { tokenService } from "../lib/service.mjs";
+
+const engines = { redis: "Redis", postgres: "PostgreSQL", sqlite: "SQLite" };
+const worker = new URL("growth/unit-costs.mjs", import.meta.url);
+
+const unitCosts = {
+  id: "growth-unit-costs",
+  title: "growth: what a retailer and a renewal take of each engine",
+  floor: "none: these are for reckoning",
+  rounds: 9,
+  quickRounds: 1,
+  figures: {
+    bytes: "bytes a retailer, tokens of 64 characters",
+    longBytes: "bytes a retailer, tokens of 1,000 characters",
+    renewedBytes: "bytes a retailer after days of renewals",
+    hit: "statements, a call that the process answers itself",
+    lookUp: "statements, a call past cacheMs",
+    renewal: "statements, a renewal",
+    waiter: "statements, each process that waits 100 ms for another's renewal",
+  },
+  targets: Object.values(engines).flatMap((row) => [
+    { row, figure: "hit", exactly: 0 },
+    { row, figure: "lookUp", exactly: 1 },
+    { row, figure: "renewal", exactly: row === "SQLite" ? 6 : 5 }, // SQLite looks before it writes
+  ]),
+  async run({ quick, rounds, note = () => {} }) {
+    const rows = {};
+    for (const [engine, name] of Object.entries(engines)) {
+      note(name);
+      rows[name] = await inFreshProcess(worker, {
+        engine,
+        retailers: quick ? 5000 : 100_000,
+        expiries: rounds,
+      });
+    }
+    return rows;
+  },
+};
+
+const processor = {
+  id: "growth-renewal-cpu",
+  title: "growth: CPU of the application's process for one renewal",
+  floor: "the same POST by plain fetch, nothing kept",
+  rounds: 9,
+  quickRounds: 1,
+  figures: { ratio: "CPU, of the floor" },
+  targets: [],
+  async run({ rounds }) {
+    const service = await tokenService({ delayMs: 0 });
+    try {
+      const contestants = ["fetch", "memory", ...Object.keys(engines)];
+      const results = await interleaved(contestants, rounds, (engine) =>
+        inFreshProcess(new URL("growth/renewal-cpu.mjs", import.meta.url), {
+          engine,
+          address: service.address,
+        }),
+      );
+      const ratios = ratioTo(results, "fetch");
+      return Object.fromEntries(
+        contestants.map((engine) => [
+          { fetch: "plain fetch", memory: "memory", ...engines }[engine],
+          { ratio: ratios.get(engine) },
+        ]),
+      );
+    } finally {
+      await service.close();
+    }
+  },
+};
+
+export default [unitCosts, processor];

@@ -1,0 +1,96 @@
+// A retailer's token ends while four processes have 250 callers each for it, all in the same instant.
+
+import { tokenSet } from "../contestants/ours.mjs";
+import { interleaved, median, ratioTo } from "../lib/rounds.mjs";
+import { checkBearers, tokenService } from "../lib/service.mjs";
+import { engines } from "./growth/populations.mjs";
+import { startProcess } from "./growth/standing-process.mjs";
+import { names } from "./herd-processes/contestants.mjs";
+
+const WORKER = new URL("./herd-processes/worker.mjs", import.meta.url);
+const PROCESSES = 4;
+const CALLERS = 250;
+const ALL = PROCESSES * CALLERS;
+/** Each of a retailer of its own: who lost a refresh token in one is as good as new in the next. */
+const EXPIRIES = 5;
+/** Time enough for all processes to have called once before the token ends. */
+const LIFETIME_MS = 2000;
+
+export default {
+  id: "herd-processes",
+  title: "herd across 4 processes: 1,000 callers of one retailer at the instant of expiry",
+  floor: "one token request made by plain fetch, 100 ms",
+  rounds: 5,
+  quickRounds: 1,
+  figures: { ratio: "time, of the floor", requests: "token requests", served: "callers served" },
+  targets: ["ours, Redis", "ours, PostgreSQL", "ours, SQLite"].flatMap((row) => [
+    { row, figure: "ratio", atMost: 1.3 },
+    { row, figure: "requests", exactly: 1 },
+    { row, figure: "served", exactly: ALL },
+  ]),
+  async run({ rounds, note = () => {} }) {
+    const service = await tokenService();
+    try {
+      const results = await interleaved(Object.keys(names), rounds, (kind, round) => {
+        note(`${round + 1}/${rounds} ${names[kind]}`);
+        return severalExpiries(service, kind);
+      });
+      const ratios = ratioTo(results, "floor", ({ tookMs }) => tookMs);
+      const rows = {};
+      for (const [kind, name] of Object.entries(names)) {
+        if (kind === "floor") continue;
+        const of = (figure) => median(results.get(kind).map((result) => result[figure]));
+        const served = of("served");
+        rows[name] = {
+          ratio: served === ALL ? ratios.get(kind) : null, // how fast callers are turned away is no figure
+          requests: of("requests"),
+          served,
+        };
+      }
+      return rows;
+    } finally {
+      await service.close();
+    }
+  },
+};
+
+/** The medians over the expiries. */
+async function severalExpiries(service, kind) {
+  const engine = kind.match(/postgres|sqlite/)?.[0] ?? "redis";
+  const name = `bench_herd_${process.pid}`;
+  const shared = await engines[engine](name);
+  const processes = await Promise.all(Array.from({ length: PROCESSES }, () => startProcess(WORKER)));
+  try {
+    await Promise.all(
+      processes.map((worker, index) =>
+        worker.ask("open", { kind, engine, name, address: service.address, isFirst: index === 0 }),
+      ),
+    );
+    await service.reset();
+    const expiries = [];
+    while (expiries.length < EXPIRIES) {
+      const [login] = await service.issue([`corner-store-${expiries.length}`], LIFETIME_MS);
+      await shared.tokens.store.save(tokenSet(login.retailer, login));
+      const outcomes = await Promise.all(
+        processes.map((worker) => worker.ask("herd", { login, callers: CALLERS })),
+      );
+      expiries.push(await summary(service, login, outcomes));
+    }
+    const of = (figure) => median(expiries.map((expiry) => expiry[figure]));
+    return { tookMs: of("tookMs"), served: of("served"), requests: of("requests") };
+  } finally {
+    await Promise.allSettled(processes.map((worker) => worker.ask("close")));
+    await shared.remove();
+    await shared.close();
+  }
+}
+
+async function summary(service, { retailer }, outcomes) {
+  const handedOut = outcomes.flatMap(({ values }) => values).map((value) => ({ retailer, value }));
+  await checkBearers(service, handedOut);
+  return {
+    tookMs: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
+    served: outcomes.reduce((sum, { served }) => sum + served, 0),
+    requests: (await service.log()).filter((request) => request.retailer === retailer).length,
+  };
+}

@@ -1,0 +1,144 @@
+// Who shares one store among processes, and how.
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { OAuth2Client, OAuth2Fetch } from "@badgateway/oauth2-client";
+import { retailPos } from "@retail-pos/core";
+import { tokenSet } from "../../contestants/ours.mjs";
+import { APPLICATION } from "../../lib/service.mjs";
+import { engines } from "../growth/populations.mjs";
+
+export const names = {
+  floor: "one plain fetch",
+  "ours-redis": "ours, Redis",
+  "ours-postgres": "ours, PostgreSQL",
+  "ours-sqlite": "ours, SQLite",
+  "promise-map": "hand-written, promise map, tokens in Redis",
+  "redis-lock": "hand-written, promise map and a lock in Redis",
+  badgateway: "@badgateway/oauth2-client, tokens in Redis",
+};
+
+/** Each contestant in one process: `{ bearer, close }`. */
+export async function open(kind, engine, name, service) {
+  const shared = await engines[engine](name);
+  const { store } = shared.tokens;
+  const bearer = {
+    floor: () => floor(service),
+    "promise-map": () => promiseMap(service, store, (_, work) => work()),
+    "redis-lock": () => promiseMap(service, store, redisLock(shared.client, name)),
+    badgateway: () => badgateway(service, store),
+  }[kind];
+  return { bearer: (bearer ?? (() => ours(service, shared.tokens)))(), close: shared.close };
+}
+
+function ours({ address, baseUrl }, { store, lock }) {
+  const pos = retailPos({ ...APPLICATION, authUrl: address, baseUrl, store, lock });
+  return async (retailer) => (await pos.tokens(retailer).token()).value;
+}
+
+/** The token request alone, one for all callers: nothing is looked up and nothing is kept. */
+function floor(service) {
+  let held;
+  let renewal;
+  return async (retailer, login) => {
+    if (login) {
+      held = login;
+      renewal = undefined;
+      return login.accessToken;
+    }
+    renewal ??= refresh(service, retailer, held.refreshToken);
+    return (await renewal).access_token;
+  };
+}
+
+/** As people write it: one renewal in each process, its result in the store. */
+function promiseMap(service, store, lock) {
+  const known = new Map();
+  const renewing = new Map();
+
+  return async function bearer(retailer) {
+    const held = known.get(retailer) ?? (await look(retailer));
+    if (isLive(held)) return held.access.value;
+    let renewal = renewing.get(retailer);
+    if (!renewal) {
+      renewal = lock(retailer, () => renew(retailer)).finally(() => renewing.delete(retailer));
+      renewing.set(retailer, renewal);
+    }
+    return renewal;
+  };
+
+  async function renew(retailer) {
+    const held = await look(retailer);
+    if (isLive(held)) return held.access.value; // somebody else was first
+    const { access_token, refresh_token, expires_in } = await refresh(service, retailer, held.refreshToken);
+    const expiresAt = Date.now() + expires_in * 1000;
+    const next = tokenSet(retailer, { accessToken: access_token, refreshToken: refresh_token, expiresAt });
+    await store.save(next);
+    known.set(retailer, next);
+    return access_token;
+  }
+
+  async function look(retailer) {
+    const held = await store.load(retailer);
+    known.set(retailer, held);
+    return held;
+  }
+
+  function isLive({ access }) {
+    return Date.now() < access.expiresAt;
+  }
+}
+
+/** `SET NX PX`, asked for again every 20 ms, and deleted by its owner. */
+function redisLock(client, name) {
+  const release = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end";
+  return async (retailer, work) => {
+    const [key, owner] = [`${name}:by-hand:${retailer}`, randomUUID()];
+    while ((await client.set(key, owner, "PX", 10_000, "NX")) !== "OK") await sleep(20);
+    try {
+      return await work();
+    } finally {
+      await client.eval(release, 1, key, owner);
+    }
+  };
+}
+
+/** It joins the renewals of one process, and has hooks for a store. */
+function badgateway(service, store) {
+  const sources = new Map();
+  return async (retailer) => {
+    if (!sources.has(retailer)) sources.set(retailer, source(retailer));
+    return sources.get(retailer).getAccessToken();
+  };
+
+  function source(retailer) {
+    return new OAuth2Fetch({
+      client: new OAuth2Client({
+        clientId: APPLICATION.clientId,
+        clientSecret: APPLICATION.clientSecret,
+        tokenEndpoint: service.tokenUrl(retailer),
+        authenticationMethod: "client_secret_post",
+      }),
+      getNewToken: () => null, // only a person can log in again
+      async getStoredToken() {
+        const { access, refreshToken } = await store.load(retailer);
+        return { accessToken: access.value, expiresAt: access.expiresAt, refreshToken };
+      },
+      storeToken: (token) => store.save(tokenSet(retailer, token)),
+      scheduleRefresh: false,
+    });
+  }
+}
+
+async function refresh(service, retailer, refreshToken) {
+  const response = await fetch(service.tokenUrl(retailer), {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "refresh_token",
+      refresh_token: refreshToken,
+      client_id: APPLICATION.clientId,
+      client_secret: APPLICATION.clientSecret,
+    }),
+  });
+  if (!response.ok) throw new Error(`The token endpoint answered ${response.status}`);
+  return response.json();
+}

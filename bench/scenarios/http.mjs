@@ -1,0 +1,73 @@
+import { contestant, RENEWING } from "../contestants/index.mjs";
+import { startCommanded } from "../lib/process.mjs";
+import { interleaved, ratioTo } from "../lib/rounds.mjs";
+import { tokenService } from "../lib/service.mjs";
+
+const SERVER = new URL("./http/server.mjs", import.meta.url);
+const LOAD = new URL("./http/load.mjs", import.meta.url);
+const FLOOR = "next";
+/** The floor once more, to see what the measuring is worth. */
+const AGAIN = "next-again";
+const FILES = [FLOOR, AGAIN, ...RENEWING, "slack-oauth"];
+const RETAILER = "corner-store";
+const SLICES = 12;
+const REQUESTS = 1500;
+
+export default ["express", "koa"].map((framework) => ({
+  id: `http-${framework}`,
+  title: `http: ${framework === "express" ? "Express 5" : "Koa 3"}, the middleware in front of a trivial handler`,
+  floor: "the same app with a middleware that only calls next()",
+  figures: { throughput: "requests a second, of the floor", cpu: "CPU of a request, of the floor" },
+  targets: [
+    { figure: "throughput", atLeast: 0.97 },
+    { figure: "cpu", atMost: 1.03 },
+  ],
+  rounds: 5,
+  quickRounds: 1,
+  async run({ rounds, quick, note }) {
+    const service = await tokenService();
+    const load = await startCommanded(LOAD);
+    const slices = new Map(FILES.map((file) => [file, []]));
+    for (let round = 0; round < rounds; round += 1) {
+      // Every round has fresh processes, and its load goes to them in turns of a fraction of a second.
+      const servers = new Map();
+      for (const file of FILES) servers.set(file, await started(service, framework, file));
+      const slice = (file) => measure(load, servers.get(file));
+      await interleaved(FILES, 4, slice); // the code is compiled
+      const results = await interleaved(FILES, quick ? 4 : SLICES, slice);
+      for (const [file, measured] of results) slices.get(file).push(...measured);
+      for (const server of servers.values()) await server.close();
+      note(`round ${round + 1} of ${rounds}`);
+    }
+    await load.close();
+    await service.close();
+
+    const throughput = ratioTo(slices, FLOOR, ({ perSecond }) => perSecond);
+    const cpu = ratioTo(slices, FLOOR, ({ cpuOfOne }) => cpuOfOne);
+    const rows = {};
+    for (const file of FILES) {
+      rows[await nameOf(file)] = { throughput: throughput.get(file), cpu: cpu.get(file) };
+    }
+    return rows;
+  },
+}));
+
+async function started(service, framework, file) {
+  const [{ retailer, ...held }] = await service.issue([RETAILER]);
+  const { baseUrl } = service;
+  const server = await startCommanded(SERVER, { framework, file, baseUrl, retailer, held });
+  return { ...server, expected: held.accessToken, port: await server.ask("port") };
+}
+
+/** Some requests, each answered with the bearer the handler found; the load checks every one. */
+async function measure(load, { ask, port, expected }) {
+  await ask("mark");
+  const tookMs = await load.ask("requests", { port, expected, requests: REQUESTS });
+  const cpu = await ask("cpu");
+  return { perSecond: (REQUESTS / tookMs) * 1000, cpuOfOne: cpu / REQUESTS };
+}
+
+async function nameOf(file) {
+  if (file === FLOOR) return "next()";
+  return file === AGAIN ? "next(), measured again" : (await contestant(file)).name;
+}

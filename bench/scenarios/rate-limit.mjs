@@ -1,0 +1,69 @@
+// The token has expired, the token endpoint answers 429 for two seconds, and 100 calls a second go on.
+import { contestant, RENEWING } from "../contestants/index.mjs";
+import { inFreshProcess } from "../lib/process.mjs";
+import { interleaved, median } from "../lib/rounds.mjs";
+import { checkBearers, tokenService } from "../lib/service.mjs";
+
+const WORKER = new URL("./rate-limit/worker.mjs", import.meta.url);
+const RETAILER = "corner-store";
+const ANSWER_MS = 100;
+const BLOCKED_MS = 2000;
+
+export default {
+  id: "rate-limit",
+  title: "rate limit: 429 for 2 s under 100 calls a second with an expired token",
+  floor: "1 token request while blocked, and one answer of the token endpoint after the reset",
+  rounds: 7,
+  quickRounds: 1,
+  figures: {
+    blocked: "token requests while blocked",
+    resumed: "from the reset to the first bearer, of the token endpoint's answer",
+    requests: "token requests after the reset",
+  },
+  targets: [
+    { figure: "blocked", exactly: 1 },
+    { figure: "resumed", atMost: 1.5 },
+    { figure: "requests", exactly: 1 },
+  ],
+  async run({ rounds, note = () => {} }) {
+    const service = await tokenService({ delayMs: ANSWER_MS });
+    try {
+      const results = await interleaved(RENEWING, rounds, (file, round) => {
+        note(`${round + 1}/${rounds} ${file}`);
+        return limited(service, file);
+      });
+      const rows = {};
+      for (const [file, outcomes] of results) {
+        const of = (figure) => median(outcomes.map((outcome) => outcome[figure]));
+        rows[(await contestant(file)).name] = {
+          blocked: of("blocked"),
+          resumed: outcomes.every(({ resumed }) => resumed !== null) ? of("resumed") : null,
+          requests: of("requests"),
+        };
+      }
+      return rows;
+    } finally {
+      await service.close();
+    }
+  },
+};
+
+async function limited(service, file) {
+  await service.reset();
+  const { resetAt, firstAt, values } = await inFreshProcess(WORKER, {
+    file,
+    address: service.address,
+    retailer: RETAILER,
+    blockedMs: BLOCKED_MS,
+  });
+  await checkBearers(
+    service,
+    values.map((value) => ({ retailer: RETAILER, value })),
+  );
+  const log = await service.log();
+  return {
+    blocked: log.filter(({ status }) => status === 429).length,
+    resumed: firstAt === undefined ? null : (firstAt - resetAt) / ANSWER_MS,
+    requests: log.filter(({ status }) => status !== 429).length,
+  };
+}
