@@ -10,7 +10,8 @@ vi.setConfig({ testTimeout: 3_600_000 });
  *     FUZZ_SEED=7 FUZZ_RUNS=100000 vitest run packages/core/src/rate-limit.property.test.ts
  *
  * A failure names its seed and the path to the smallest case that shows it. With these as `FUZZ_SEED` and
- * `FUZZ_PATH`, and `-t` with the name of the test, that case is the only one tried.
+ * `FUZZ_PATH`, and `-t` with the name of the test, that case is the only one tried. A sequence of commands is
+ * found again by its seed alone.
  */
 const seed = wholeNumber("FUZZ_SEED") ?? 20_300_101;
 const runs = wholeNumber("FUZZ_RUNS");
