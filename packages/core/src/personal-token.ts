@@ -23,6 +23,8 @@ export interface PersonalTokenOptions {
  * @throws {TypeError} naming the option. @throws {InvalidDomainPrefixError}
  */
 export function personalToken(options: PersonalTokenOptions): RetailerClient {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError("options of personalToken must be an object");
   const { baseUrl, token, fetch } = options;
   const domainPrefix = parseDomainPrefix(options.domainPrefix);
   if (!isBearerValue(token))
@@ -32,9 +34,10 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
   const access = Object.freeze(quietAccess({ value: token }));
   return retailerClient({
     domainPrefix,
-    baseUrl: /\{domain_prefix\}/.test(String(baseUrl))
-      ? baseUrlOf(baseUrl)(domainPrefix)
-      : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, ""),
+    baseUrl:
+      typeof baseUrl === "string" && baseUrl.includes("{domain_prefix}")
+        ? baseUrlOf(baseUrl)(domainPrefix)
+        : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, ""),
     fetch: fetch ?? ((...call) => globalThis.fetch(...call)),
     renews: false,
     source: {

@@ -259,3 +259,12 @@ async function failureOf(work: () => unknown): Promise<unknown> {
   }
   throw new Error("it did not fail");
 }
+
+describe("what is no options is a TypeError that says so:", () => {
+  for (const options of [undefined, null, "options", { personalToken: null }, { personalToken: 7 }]) {
+    test(JSON.stringify(options) ?? "undefined", () => {
+      expect(() => requestBearer(options as never)).toThrow(TypeError);
+      expect(() => requestBearer(options as never)).toThrow(/^options/);
+    });
+  }
+});

@@ -63,6 +63,7 @@ export function requestBearer<Context>(
   context: Context,
   headers: RequestHeaders,
 ) => RequestBearer | undefined | Promise<RequestBearer | undefined> {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   const clientOf = clientFor(options);
   const { optional = false, header = false } = options;
 

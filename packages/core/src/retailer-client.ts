@@ -117,8 +117,10 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
   const [base, url] = [new URL(baseUrl), new URL(target)];
   if (url.origin !== base.origin || url.username || url.password) throw outside("is of another origin");
   const root = base.pathname.replace(/\/$/, "");
-  const below = isRelative ? path : url.pathname.slice(root.length);
-  if (!`${url.pathname}/`.startsWith(`${root}/`) || climbsOut(below)) throw outside("climbs out of baseUrl");
+  const isBelow = `${url.pathname}/`.startsWith(`${root}/`);
+  // As it was given, and as the URL parser left it: it takes "a%2fb/.." away as one segment.
+  if (!isBelow || climbsOut(url.pathname.slice(root.length)) || (isRelative && climbsOut(path)))
+    throw outside("climbs out of baseUrl");
   return url.href;
 
   function outside(why: string): TypeError {

@@ -45,6 +45,16 @@ describe("while a renewal is under way", () => {
     expect(types()).not.toContain("reconnect_required");
   });
 
+  test("a login wins over a refusal whose mark finds the store unreadable", async () => {
+    const { login, renewing, store, value } = await withRenewing();
+    const waiting = value();
+    await settled();
+    await login();
+    store.load = () => Promise.reject(new Error("the store cannot be read"));
+    renewing.resolve(oauthError("invalid_grant"));
+    expect([await waiting, await value()]).toEqual(["access-shop-2", "access-shop-2"]);
+  });
+
   test("a login wins over a failure, too", async () => {
     const { login, renewing, value } = await withRenewing();
     const waiting = value();

@@ -153,26 +153,35 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     const reason = heldBack(held);
     if (reason) throw reason;
     const startedAt = clock();
-    const next = await spend(retailer, held);
+    const next = await spend(retailer, held, retailer.logins);
     // What somebody else stored meanwhile counts only while it lives; what was issued just now counts.
     return next.issuedAt >= startedAt || isLive(retailer, next) ? next : renewLocked(retailer, next);
   }
 
-  /** Spends the refresh token, and returns the set to use from now on: saved before anybody sees it. */
-  async function spend(retailer: Retailer, held: TokenSet): Promise<TokenSet> {
+  /**
+   * Spends the refresh token, and returns the set to use from now on: saved before anybody sees it.
+   *
+   * @param logins as counted before the request: what it brings does not outlast a login that came meanwhile.
+   */
+  async function spend(retailer: Retailer, held: TokenSet, logins: number): Promise<TokenSet> {
     try {
       const answer = await endpoint.refresh(retailer.domainPrefix, held.refreshToken);
-      return await keep(retailer, held, answer);
+      return await keep(retailer, held, answer, logins);
     } catch (error) {
       if (!(error instanceof ReconnectRequiredError)) throw error;
-      return newerThanRefused(retailer, held, error); // the winner's set is adopted, never erased
+      return newerThanRefused(retailer, held, error, logins); // the winner's set is adopted, never erased
     }
   }
 
   /** R4, behaviours 3 and 9: what a refresh brought is kept, whatever else is wrong with it. */
-  async function keep(retailer: Retailer, held: TokenSet, answer: TokenAnswer): Promise<TokenSet> {
+  async function keep(
+    retailer: Retailer,
+    held: TokenSet,
+    answer: TokenAnswer,
+    logins: number,
+  ): Promise<TokenSet> {
     const next = renewed(held, answer);
-    const kept = await write(retailer, next, held, store.putPatiently);
+    const kept = await write(retailer, next, held, logins, store.putPatiently);
     if (!kept) throw new NotConnectedError(retailer); // disconnected meanwhile
     throwIfUseless(retailer, answer);
     noteSuccess(retailer, held, next, answer);
@@ -193,10 +202,11 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     retailer: Retailer,
     held: TokenSet,
     error: ReconnectRequiredError,
+    logins: number,
   ): Promise<TokenSet> {
     const { domainPrefix } = retailer;
     const marked = quiet({ ...held, version: newVersion(), refusedAt: clock() });
-    const newest = await write(retailer, marked, held, store.put);
+    const newest = await write(retailer, marked, held, logins, store.put);
     if (!newest) throw new NotConnectedError(retailer);
     if (!refusal(newest)) return newest;
     tell(observe, { type: "reconnect_required", domainPrefix, at: clock() });
@@ -211,10 +221,11 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     retailer: Retailer,
     next: TokenSet,
     held: TokenSet,
+    logins: number,
     put: (next: TokenSet, replacing: readonly TokenSet[]) => Promise<TokenSet | undefined>,
   ): Promise<TokenSet | undefined> {
     await retailer.savingAgain; // or the store could hold more than we know
-    const { domainPrefix, logins } = retailer;
+    const { domainPrefix } = retailer;
     const replacing = isUnsaved(retailer) ? withHeld(retailer.unsavedOver, held) : [held];
     try {
       const kept = await put(next, replacing);

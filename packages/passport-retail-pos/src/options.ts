@@ -87,9 +87,11 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
 
   const client = clientOf(options);
   const authorization = client.authorizationUrl("settings");
-  const { host, origin, pathname, searchParams } = authorization;
   // Asked from the client through its public methods, so that any client will do.
-  const sample = client.retailer("sample-retailer").baseUrl.replace("sample-retailer", "{domain_prefix}");
+  const sample = client.retailer("sample-retailer")?.baseUrl?.replace("sample-retailer", "{domain_prefix}");
+  if (typeof authorization?.href !== "string" || sample === undefined)
+    throw new TypeError("client must be what retailPos() returns");
+  const { host, origin, pathname, searchParams } = authorization;
   return {
     client,
     authorizationURL: `${origin}${pathname}`,
