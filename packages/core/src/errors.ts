@@ -73,9 +73,11 @@ export class InvalidDomainPrefixError extends RetailPosError {
 export class NotConnectedError extends RetailPosError {
   declare readonly code: "not_connected";
   constructor(details: RetailPosErrorDetails = {}) {
-    const who =
-      details.domainPrefix === undefined ? "No retailer is" : `Retailer "${details.domainPrefix}" is not`;
-    super("not_connected", 401, `${who} connected; log in with the store first`, details);
+    const what =
+      details.domainPrefix === undefined
+        ? "No retailer is connected (the `retailer` option returned nothing)"
+        : `Retailer "${details.domainPrefix}" is not connected`;
+    super("not_connected", 401, `${what}; log in with the store first`, details);
   }
   static {
     NotConnectedError.prototype.name = "NotConnectedError";

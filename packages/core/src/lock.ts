@@ -6,16 +6,19 @@
 export type Lock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Settles as the work does, as soon as it does: nobody has to wait until the lock is let go. Rejects where the
- * lock cannot be taken.
+ * Settles as the work does: nobody has to wait until the lock is let go, only until that has been asked for (a
+ * script may close its database next). Rejects where the lock cannot be taken.
  */
 export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
+    // A turn later, by when a lock has asked; and in order, so that what the work said comes first and counts.
+    const succeed = (value: T) => void setImmediate(resolve, value);
+    const fail = (error: unknown) => void setImmediate(reject, error);
     const over = lock(key, () => {
       const result = work();
-      result.then(resolve, reject);
+      result.then(succeed, fail);
       return result;
     });
-    over.then(() => reject(new Error("The lock did not run its work")), reject); // after the work this changes nothing
+    over.then(() => fail(new Error("The lock did not run its work")), fail);
   });
 }

@@ -24,7 +24,7 @@ export interface PersonalTokenOptions {
  */
 export function personalToken(options: PersonalTokenOptions): RetailerClient {
   if (typeof options !== "object" || options === null)
-    throw new TypeError("options of personalToken must be an object");
+    throw new TypeError("personalToken must be an object: { baseUrl, domainPrefix, token }");
   const { baseUrl, token, fetch } = options;
   const domainPrefix = parseDomainPrefix(options.domainPrefix);
   if (!isBearerValue(token))

@@ -2,12 +2,29 @@
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
-    // One of its own for each caller: many may share a signal, and Node warns of a target with many listeners.
-    const own = AbortSignal.any([signal]);
-    const leave = () => reject(own.reason);
-    own.addEventListener("abort", leave, { once: true });
-    work.then(resolve, reject).finally(() => own.removeEventListener("abort", leave));
+    const waiting = waitingOn(signal);
+    const leave = () => reject(signal.reason);
+    waiting.add(leave);
+    work.then(resolve, reject).finally(() => waiting.delete(leave));
   });
+}
+
+const waitingBySignal = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Who leaves when the signal is aborted. One listener for all of them: many may share a signal that lives as long
+ * as the process, and Node warns of a target with many listeners.
+ */
+function waitingOn(signal: AbortSignal): Set<() => void> {
+  const known = waitingBySignal.get(signal);
+  if (known) return known;
+  const waiting = new Set<() => void>();
+  waitingBySignal.set(signal, waiting);
+  const allLeave = () => {
+    for (const leave of waiting) leave();
+  };
+  signal.addEventListener("abort", allLeave, { once: true });
+  return waiting;
 }
 
 /** Keeps the process alive while it lasts: somebody waits for a lock, or a rotated token to be saved. */

@@ -5,7 +5,7 @@ import type { TokenSet } from "./token-set.js";
 /** A token this young cannot have ended by itself. */
 const JUST_ISSUED_MS = 120_000;
 /** So many tokens in a row are renewed at once. */
-const AT_ONCE = 5;
+const AT_ONCE = 10;
 
 /**
  * Whether a 401 is about the token. Some APIs answer 401 to a call that they would not serve with any token:

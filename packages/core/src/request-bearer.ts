@@ -110,12 +110,13 @@ class BearerOfRequest implements RequestBearer {
   readonly fetch: RetailerClient["fetch"];
   readonly #accessToken: string;
 
-  constructor({ domainPrefix, baseUrl, token, tokenNow, fetch }: RetailerClient, accessToken: string) {
-    this.domainPrefix = domainPrefix;
-    this.baseUrl = baseUrl;
-    this.token = token;
-    this.tokenNow = tokenNow ?? (() => undefined);
-    this.fetch = fetch;
+  constructor(client: RetailerClient, accessToken: string) {
+    this.domainPrefix = client.domainPrefix;
+    this.baseUrl = client.baseUrl;
+    // Functions of their own, so that each can be taken off the object.
+    this.token = (ask) => client.token(ask);
+    this.tokenNow = () => client.tokenNow?.();
+    this.fetch = (input, init) => client.fetch(input, init);
     this.#accessToken = accessToken;
   }
   get accessToken(): string {

@@ -445,7 +445,7 @@ describe("a 401", () => {
       expect([response.status, await response.text()]).toEqual([401, "text"]);
       expect((await client.fetch("/api/products")).status).toBe(200);
     }
-    expect(renewals()).toBe(5);
+    expect(renewals()).toBe(10);
   });
 
   for (const status of [400, 403, 404, 429, 500, 503]) {

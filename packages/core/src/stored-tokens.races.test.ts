@@ -55,6 +55,18 @@ describe("while a renewal is under way", () => {
     expect([await waiting, await value()]).toEqual(["access-shop-2", "access-shop-2"]);
   });
 
+  test("a login whose token is rejected at once does not get that token back", async () => {
+    const { login, renewing, service, shop, value } = await withRenewing();
+    const waiting = value();
+    await settled();
+    const { access } = await login();
+    const reported = shop.token({ rejected: access.value });
+    renewing.resolve(json({ access_token: "access-of-the-older-renewal", expires_in: 60 }));
+    expect((await reported).value).not.toBe(access.value);
+    expect(await waiting).not.toBe("");
+    expect(service.spent()).toHaveLength(2);
+  });
+
   test("a login wins over a failure, too", async () => {
     const { login, renewing, value } = await withRenewing();
     const waiting = value();

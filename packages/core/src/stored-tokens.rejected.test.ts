@@ -160,17 +160,17 @@ test("an answer that repeats an older rejected token is not handed out", async (
 });
 
 describe("an API that answers 401 to every token", () => {
-  test("costs five renewals at once, then one after a second, after two, up to once a minute", async () => {
+  test("costs ten renewals at once, then one after a second, after two, up to once a minute", async () => {
     const { login, service, shop, time } = start();
     await login();
     await rejectHeld(shop, 20);
-    expect(service.spent()).toHaveLength(5);
+    expect(service.spent()).toHaveLength(10);
     for (let second = 0; second < 3600; second += 1) {
       time.now += 1000;
       await rejectHeld(shop, 2);
     }
-    expect(service.spent().length).toBeGreaterThan(5 + 55); // a token may really have ended: it goes on
-    expect(service.spent().length).toBeLessThan(5 + 6 + 61);
+    expect(service.spent().length).toBeGreaterThan(10 + 55); // a token may really have ended: it goes on
+    expect(service.spent().length).toBeLessThan(10 + 6 + 61);
   });
 
   test("the reporter gets an error, not the rejected token; calls that the API does serve go on", async () => {
@@ -182,6 +182,19 @@ describe("an API that answers 401 to every token", () => {
     expect(error).toBeInstanceOf(TokenResponseError);
     expect(error).toMatchObject({ message: expect.stringMatching(/rejects every access token/) });
     expect((await shop.token()).value).toBe(value);
+  });
+
+  test("does not hide the token that another process has stored meanwhile", async () => {
+    const shared = { store: memoryStore(), lock: memoryLock() };
+    const one = start(shared);
+    const other = start(shared, one.service, one.time);
+    await one.login();
+    await rejectHeld(one.shop, 20);
+    const held = (await one.shop.token()).value;
+    await other.login();
+    const spent = one.service.spent().length;
+    expect((await one.shop.token({ rejected: held })).value).not.toBe(held);
+    expect(one.service.spent()).toHaveLength(spent);
   });
 
   test("is believed at once of a token whose process has a clock that is far ahead", async () => {
@@ -206,11 +219,11 @@ describe("an API that answers 401 to every token", () => {
     await rejectHeld(shop, 20);
     await login();
     await rejectHeld(shop, 1);
-    expect(service.spent()).toHaveLength(6);
+    expect(service.spent()).toHaveLength(11);
     await rejectHeld(shop, 20);
     time.now += 120_000;
     await rejectHeld(shop, 20);
-    expect(service.spent()).toHaveLength(15);
+    expect(service.spent()).toHaveLength(30);
   });
 });
 

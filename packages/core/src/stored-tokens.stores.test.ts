@@ -36,6 +36,28 @@ describe("the copy of this process", () => {
     expect(await failureOf(value())).toBeInstanceOf(NotConnectedError);
   });
 
+  test("is not missed by a question that joins a look which began before a login elsewhere", async () => {
+    const inner = memoryStore();
+    const loaded = later();
+    const slow: TokenStore = {
+      ...inner,
+      async load(prefix) {
+        const set = await inner.load(prefix);
+        await loaded.promise;
+        return set;
+      },
+    };
+    const { shop } = start({ store: slow });
+    const other = start({ store: inner });
+    const before = failureOf(shop.token());
+    await settled();
+    await other.login();
+    const after = shop.token();
+    loaded.resolve();
+    expect(await before).toBeInstanceOf(NotConnectedError);
+    expect((await after).value).toBe("access-shop-1");
+  });
+
   test("is made with one question for all who ask at the same time", async () => {
     const { loads, login, service, shop, store, time } = withCounts();
     await login();

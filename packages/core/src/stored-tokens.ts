@@ -113,13 +113,33 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   /** The set to go by: this process's copy while it may be trusted, else what the store holds. */
   async function current(retailer: Retailer, rejected: string | undefined): Promise<TokenSet | undefined> {
-    const held = isTrusted(retailer) ? retailer.held : await look(retailer);
-    noteRejected(retailer, held, rejected);
+    const held = isTrusted(retailer) ? retailer.held : await lookAfresh(retailer);
+    if (!noteRejected(retailer, held, rejected)) return otherThanRejected(retailer, rejected);
     if (!held || isLive(retailer, held) || retailer.renewing || !heldBack(held)) return held;
     // No request may go out from here, but another process may have been luckier.
     const stored = await look(retailer);
     noteRejected(retailer, stored, rejected);
     return stored;
+  }
+
+  /** A look that began before the question may have missed a login; that it found nothing is not believed. */
+  async function lookAfresh(retailer: Retailer): Promise<TokenSet | undefined> {
+    const isOlder = retailer.looking !== undefined;
+    const stored = await look(retailer);
+    return stored === undefined && isOlder ? look(retailer) : stored;
+  }
+
+  /** Where the rejection is not believed there is nothing to renew, but another process may have a newer token. */
+  async function otherThanRejected(
+    retailer: Retailer,
+    rejected: string | undefined,
+  ): Promise<TokenSet | undefined> {
+    const stored = await look(retailer);
+    if (stored?.access.value !== rejected) return stored;
+    throw new RejectedByApiError(
+      `The API of retailer "${retailer.domainPrefix}" rejects every access token, also those just issued`,
+      retailer,
+    );
   }
 
   /** Hands out a live token at once, and starts beside it what is due. */
@@ -155,7 +175,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     const startedAt = clock();
     const next = await spend(retailer, held, retailer.logins);
     // What somebody else stored meanwhile counts only while it lives; what was issued just now counts.
-    return next.issuedAt >= startedAt || isLive(retailer, next) ? next : renewLocked(retailer, next);
+    const isIssuedNow = next.issuedAt >= startedAt && !retailer.rejected.includes(next.access.value);
+    return isIssuedNow || isLive(retailer, next) ? next : renewLocked(retailer, next);
   }
 
   /**
@@ -347,18 +368,18 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     );
   }
 
-  /** The rejected token is handed out to nobody any more; unless the API rejects whatever is issued. */
-  function noteRejected(retailer: Retailer, held: TokenSet | undefined, rejected: string | undefined): void {
-    if (rejected === undefined || held?.access.value !== rejected || retailer.rejected.includes(rejected))
-      return;
-    if (!isAboutTheToken(retailer, held, clock())) {
-      throw new RejectedByApiError(
-        `The API of retailer "${retailer.domainPrefix}" rejects every access token, also those just issued`,
-        retailer,
-      );
-    }
+  /** The rejected token is handed out to nobody any more; unless the API rejects whatever is issued: `false`. */
+  function noteRejected(
+    retailer: Retailer,
+    held: TokenSet | undefined,
+    rejected: string | undefined,
+  ): boolean {
+    if (rejected === undefined || held?.access.value !== rejected) return true;
+    if (retailer.rejected.includes(rejected)) return true;
+    if (!isAboutTheToken(retailer, held, clock())) return false;
     retailer.rejected = [...retailer.rejected, rejected].slice(-MOST_REJECTED);
     retailer.goodUntil = Number.NEGATIVE_INFINITY;
+    return true;
   }
 
   function noteSuccess(retailer: Retailer, held: TokenSet, next: TokenSet, answer: TokenAnswer): void {

@@ -17,11 +17,19 @@ declare module "koa" {
  */
 export function bearer(options: BearerOptions<Context>): Middleware {
   const bearerOf = requestBearer(options);
-  return async (ctx, next) => {
-    const found = bearerOf(ctx, ctx.req.headers);
-    const retailPos = found instanceof Promise ? await found : found;
-    if (retailPos) ctx.state.retailPos = retailPos;
-    else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // of a bearer before this one
-    await next();
+  return (ctx, next) => {
+    // Not an async function: koa makes a promise of its own, and another one is another turn for each request.
+    try {
+      const found = bearerOf(ctx, ctx.req.headers);
+      return found instanceof Promise ? found.then(goOn) : goOn(found);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+
+    function goOn(retailPos: RequestBearer | undefined): Promise<void> {
+      if (retailPos) ctx.state.retailPos = retailPos;
+      else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // of a bearer before this one
+      return next();
+    }
   };
 }

@@ -23,7 +23,7 @@ export function readAuthorizationRequest(
   }
   if (redirect_uri !== application.redirectUri) {
     return {
-      problem: `redirect_uri must be exactly the registered ${application.redirectUri}, with no extra parameters.`,
+      problem: `redirect_uri must be exactly the registered ${application.redirectUri}, with no extra parameters; this request has ${redirect_uri}`,
     };
   }
   if (response_type !== "code")

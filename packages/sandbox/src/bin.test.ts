@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { parseEnv } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startClient } from "../testing/client.js";
 import { loginApp, loginByHand } from "../testing/login-app.js";
@@ -18,6 +19,19 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     expect(await ended).toBe(0);
   },
 );
+
+test("its settings are lines of an .env file", async () => {
+  const { output, printed } = run("--port", "0");
+  await printed(/Ctrl-C/);
+  const env = parseEnv(output());
+  expect(env).toMatchObject({
+    RETAIL_POS_AUTH_URL: await printed(/http:\/\/127\.0\.0\.1:\d+/),
+    RETAIL_POS_BASE_URL: expect.stringContaining("{domain_prefix}"),
+    RETAIL_POS_CLIENT_ID: "sandbox-application",
+    RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret",
+    RETAIL_POS_REDIRECT_URI: "http://localhost:3000/auth/retail-pos/callback",
+  });
+});
 
 test("a secret of your own is not printed", async () => {
   const { output, printed } = run("--port", "0", "--client-secret", "canary-client-secret");

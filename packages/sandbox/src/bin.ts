@@ -103,7 +103,8 @@ function readRateLimit(text: string): { limit: number; windowMs: number } {
 }
 
 function welcome({ url, authUrl, baseUrl, application }: Sandbox, options: SandboxOptions): string {
-  const secret = options.clientSecret === undefined ? application.clientSecret : "(as you gave it)";
+  const isOwn = options.clientSecret !== undefined;
+  const secret = isOwn ? "(as you gave it)" : application.clientSecret;
   return `
   Retail POS sandbox
 
@@ -115,6 +116,14 @@ function welcome({ url, authUrl, baseUrl, application }: Sandbox, options: Sandb
     clientId     ${application.clientId}
     clientSecret ${secret}
     redirectUri  ${application.redirectUri}
+
+  The same for a .env, which node --env-file=.env app.js reads
+
+RETAIL_POS_AUTH_URL=${authUrl}
+RETAIL_POS_BASE_URL=${baseUrl}
+RETAIL_POS_CLIENT_ID=${application.clientId}
+RETAIL_POS_CLIENT_SECRET=${isOwn ? "" : secret}
+RETAIL_POS_REDIRECT_URI=${application.redirectUri}
 
   Ctrl-C ends it.
 

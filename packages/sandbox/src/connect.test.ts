@@ -33,6 +33,15 @@ for (const [what, query, words] of refused) {
   });
 }
 
+test("a wrong redirect_uri is shown beside the registered one, as text", async () => {
+  const client = await startClient();
+  const { authUrl, application } = client.sandbox;
+  const query = changed(client, { redirect_uri: "http://localhost:4444/<b>" });
+  const page = await (await fetch(`${authUrl}/connect?${query}`)).text();
+  expect(page).toContain(application.redirectUri);
+  expect(page).toContain("http://localhost:4444/&#60;b&#62;");
+});
+
 test("the consent page lists the stores and cannot be framed, cached, or made to run a script", async () => {
   const client = await startClient();
   const { response, page } = await openPage(client);

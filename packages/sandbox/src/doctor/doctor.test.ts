@@ -309,7 +309,8 @@ describe("the client secret", () => {
 
   test.each([
     ["the secret", { clientSecret: undefined }, /environment variable/],
-    ["a store", { domainPrefix: undefined }, /--store/],
+    ["a store", { domainPrefix: undefined }, /^To have it tried, name a retailer with --store [^;]*$/],
+    ["either", { clientSecret: undefined, domainPrefix: undefined }, /environment variable .*--store/],
   ])("is not tried without %s, and that is said", async (_name, patient, mend) => {
     const { finding, asked } = await tried(patient);
     expect(finding).toMatchObject([{ level: "skipped", mend: expect.stringMatching(mend) }]);

@@ -110,11 +110,15 @@ async function clientSecretFinding(
   const { clientSecret: secret, domainPrefix, timeoutMs = defaultTimeoutMs } = patient;
   const clientId = patient.clientId ?? request?.searchParams.get("client_id");
   const baseUrl = patient.baseUrl ?? sandboxBaseUrl(request);
-  if (!secret) return noClientSecret("put it into the environment variable RETAIL_POS_CLIENT_SECRET");
-  if (!domainPrefix) return noClientSecret("name a retailer with --store <domain_prefix>");
-  if (!baseUrl) return noClientSecret('give --base-url "https://{domain_prefix}.<service host>"');
-  if (!clientId) return noClientSecret("give --client-id");
-  if (!callback) return noClientSecret("give --callback");
+  if (!secret || !domainPrefix || !baseUrl || !clientId || !callback) {
+    return noClientSecret([
+      ...(secret ? [] : ["put it into the environment variable RETAIL_POS_CLIENT_SECRET"]),
+      ...(domainPrefix ? [] : ["name a retailer with --store <domain_prefix>"]),
+      ...(baseUrl ? [] : ['give --base-url "https://{domain_prefix}.<service host>"']),
+      ...(clientId ? [] : ["give --client-id"]),
+      ...(callback ? [] : ["give --callback"]),
+    ]);
+  }
   const redirectUri = callback.href;
   return clientSecret({ clientId, clientSecret: secret, baseUrl, redirectUri, domainPrefix }, timeoutMs);
 }

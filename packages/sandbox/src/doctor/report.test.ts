@@ -40,6 +40,14 @@ Problems: 1. Warnings: 1. Skipped: 1.
 `);
 });
 
+test("where nothing was found, it says what it cannot see", () => {
+  const clean: Group[] = [{ title: "One", findings: [ok("a", "All is well.")] }];
+  const text = textReport(address, clean, { colour: false, columns: 60 });
+  const [, closing] = text.split("All is well.\n\n");
+  expect(closing).toMatch(/^Nothing found .*\.\nWhat happens after a real approval cannot be seen/);
+  expect(closing?.split("\n").every((line) => line.length <= 60)).toBe(true);
+});
+
 test("colours add nothing but colours", () => {
   const paper = { colour: false, columns: 80 };
   const coloured = textReport(address, groups, { ...paper, colour: true });

@@ -19,7 +19,7 @@ export function textReport(address: string, groups: readonly Group[], paper: Pap
   const sections = groups.map(({ title, findings }) =>
     [styled("bold", title, paper), ...findings.flatMap((finding) => linesOf(finding, paper))].join("\n"),
   );
-  return `\nThe login at ${address}\n\n${sections.join("\n\n")}\n\n${summary(groups)}\n`;
+  return `\nThe login at ${address}\n\n${sections.join("\n\n")}\n\n${summary(groups, paper)}\n`;
 }
 
 /** For machines. */
@@ -40,15 +40,20 @@ export function count(groups: readonly Group[], level: Level): number {
   return groups.flatMap(({ findings }) => findings).filter((finding) => finding.level === level).length;
 }
 
-function summary(groups: readonly Group[]): string {
+/** Nobody approves here, so whatever comes after an approval is not looked at. */
+const unseen =
+  "What happens after a real approval cannot be seen from outside: whether the application has the right client secret, and whether passport.session(), serializeUser and deserializeUser keep the retailer logged in.";
+
+function summary(groups: readonly Group[], { columns }: Paper): string {
   const [problems, warnings, skipped] = (["problem", "warning", "skipped"] as const).map((level) =>
     count(groups, level),
   );
-  const found =
-    problems || warnings
-      ? `Problems: ${problems}. Warnings: ${warnings}.`
-      : "Nothing found that would break a login.";
-  return skipped ? `${found} Skipped: ${skipped}.` : found;
+  const isClean = !problems && !warnings;
+  const found = isClean
+    ? "Nothing found that would break a login."
+    : `Problems: ${problems}. Warnings: ${warnings}.`;
+  const sum = skipped ? `${found} Skipped: ${skipped}.` : found;
+  return [sum, ...(isClean ? wrapped(unseen, columns) : [])].join("\n");
 }
 
 function linesOf({ level, message, effect, mend }: Finding, paper: Paper): string[] {

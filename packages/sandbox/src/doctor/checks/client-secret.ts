@@ -39,8 +39,8 @@ export async function clientSecret(
   });
 }
 
-export function noClientSecret(missing: string): Finding {
-  return skipped(CHECK, "The client secret was not tried.", `To have it tried, ${missing}.`);
+export function noClientSecret(steps: readonly string[]): Finding {
+  return skipped(CHECK, "The client secret was not tried.", `To have it tried, ${steps.join("; ")}.`);
 }
 
 function meaningOf(error: Error & { code: string }): Finding {
@@ -58,7 +58,12 @@ function meaningOf(error: Error & { code: string }): Finding {
     });
   }
   const { error: reason, endpointStatus } = error as TokenEndpointError;
-  if (reason === "invalid_grant") return ok(CHECK, "The service takes the client secret.");
+  if (reason === "invalid_grant") {
+    return ok(
+      CHECK,
+      "The service takes the client secret from the environment; whether the application uses the same one cannot be seen from outside.",
+    );
+  }
   if (endpointStatus === undefined) {
     return problem(CHECK, `The token endpoint cannot be asked: ${error.message}.`, {
       effect,
