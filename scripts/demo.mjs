@@ -7,7 +7,8 @@ import { openDatabase } from "../examples/express-login/dist/database.js";
 import { settingsFrom } from "../examples/express-login/dist/settings.js";
 import { startSandbox } from "../packages/sandbox/dist/index.js";
 
-const sandboxPort = Number(process.env.SANDBOX_PORT ?? 4010);
+const sandboxPort = portFrom("SANDBOX_PORT", 4010);
+portFrom("PORT", 3000); // the example's own setting, looked at before anything starts
 // Short, so that one can watch tokens being renewed in the console.
 const lifetimeMs = 60_000;
 
@@ -27,9 +28,11 @@ process.once("exit", () => {
 const app = createApp({ ...settings, authUrl, baseUrl, clientId, clientSecret, redirectUri }, kept);
 const server = app.listen(settings.port, "127.0.0.1", (error) => {
   if (error) giveUp(error);
+  const app = `http://localhost:${settings.port}`;
+  const width = Math.max(app.length, sandbox.url.length);
   console.log(`
-  Open     http://localhost:${settings.port}      and log in with a store
-  Watch    ${sandbox.url}    every request, and buttons that make trouble
+  Open     ${app.padEnd(width)}    and log in with a store
+  Watch    ${sandbox.url.padEnd(width)}    every request, and buttons that make trouble
 
   Access tokens live ${lifetimeMs / 1000} seconds here. Reload the products after that: nothing to notice.
   Ctrl-C ends both.
@@ -42,6 +45,12 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
     server.closeAllConnections();
     await sandbox.close();
   });
+}
+
+function portFrom(name, otherwise) {
+  const text = process.env[name] ?? String(otherwise);
+  if (!/^\d{1,5}$/.test(text)) giveUp(new Error(`${name} must be a number`));
+  return Number(text);
 }
 
 /** A port in use is the usual reason; the way out is another one. */

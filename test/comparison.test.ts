@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./support/listen.js";
 
-// What the README says of other packages, on the versions it names.
+// What the README and docs/comparison.md say of other packages, on the versions it names.
 
 const bench = new URL("../bench/package.json", import.meta.url);
 const installed = createRequire(bench);
@@ -67,14 +67,14 @@ describe("google-auth-library", () => {
   });
 });
 
-test("the versions are those that the README names", () => {
-  const readme = readFileSync(fileURLToPath(new URL("../README.md", import.meta.url)), "utf8");
+test.each(["README.md", "docs/comparison.md"])("the versions are those that %s names", (document) => {
+  const written = readFileSync(fileURLToPath(new URL(`../${document}`, import.meta.url)), "utf8");
   const { dependencies } = JSON.parse(readFileSync(bench, "utf8")) as {
     dependencies: Record<string, string>;
   };
   const names = ["passport-oauth2", "simple-oauth2", "openid-client", "google-auth-library", "@slack/oauth"];
   for (const name of names) {
     const [version] = /^\d+\.\d+/.exec(dependencies[name] ?? "") ?? [];
-    expect(readme).toContain(`${name} ${version} |`);
+    expect(written).toContain(`${name} ${version} |`);
   }
 });

@@ -38,8 +38,7 @@ afterEach(async () => {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(databaseFile + suffix, { force: true });
 });
 
-test("the fifteen lines of the root README log in and show products in an Express app", async () => {
-  const before = `
+const express = `
     import express from "express";
     import session from "express-session";
     import passport from "passport";
@@ -48,13 +47,7 @@ test("the fifteen lines of the root README log in and show products in an Expres
     const app = express();
     app.use(session({ secret: "for the test", resave: false, saveUninitialized: false }));
     app.use(passport.session());`;
-  const program = programIn("README.md", "Fifteen lines in your Express app");
-  await start(`${before}${program}\napp.listen(process.env.PORT);`);
-  await expectProductsAfterLogin();
-});
-
-test("the fifteen lines of the root README log in and show products in a Koa app", async () => {
-  const before = `
+const koa = `
     import Router from "@koa/router";
     import Koa from "koa";
     import passport from "koa-passport";
@@ -67,9 +60,28 @@ test("the fifteen lines of the root README log in and show products in a Koa app
     app.use(passport.initialize());
     app.use(passport.session());
     const router = new Router();`;
-  const program = programIn("README.md", "Fifteen lines in your Koa app");
-  await start(`${before}${program}\napp.use(router.routes());\napp.listen(process.env.PORT);`);
-  await expectProductsAfterLogin();
+
+describe.each([
+  ["Express", express, "app.listen(process.env.PORT);"],
+  ["Koa", koa, "app.use(router.routes());\napp.listen(process.env.PORT);"],
+])("the root README's program in %s", (framework, before, after) => {
+  const program = programIn("README.md", `In your ${framework} app`);
+
+  test("logs in and shows products", async () => {
+    await start(`${before}${program}\n${after}`);
+    await expectProductsAfterLogin();
+  });
+
+  test("says why a login failed with the callback of docs/troubleshooting.md, and still logs in", async () => {
+    const route = /^\w+\.get\(\n {2}"\/auth\/retail-pos\/callback",\n.*\n\);$/m;
+    expect(program).toMatch(route);
+    const callback = programIn("docs/troubleshooting.md", `Seeing it on ${framework}`);
+    await start(`${before}${program.replace(route, () => callback)}\n${after}`);
+    const declined = await browser().open(sandbox.decline().href);
+    expect(declined.status).toBe(403);
+    expect(declined.body).toMatch(/^access_denied: \S/);
+    await expectProductsAfterLogin();
+  });
 });
 
 test("the program of passport-retail-pos logs in and shows products", async () => {
@@ -165,7 +177,9 @@ describe("the sandbox's README:", () => {
   });
 });
 
-const programIn = (document: string, heading?: string) => programOf(document, "test/readme.test.ts", heading);
+function programIn(document: string, heading?: string): string {
+  return programOf(document, "test/readme.test.ts", heading);
+}
 
 /** What node:test says at the end. */
 function expectAllPassed(output: string): void {
@@ -183,11 +197,11 @@ function run(source: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
     env: {
       ...process.env,
       PORT: String(port),
-      AUTH_URL: sandbox.authUrl,
-      BASE_URL: sandbox.baseUrl,
-      CLIENT_ID: sandbox.application.clientId,
-      CLIENT_SECRET: sandbox.application.clientSecret,
-      REDIRECT_URI: sandbox.application.redirectUri,
+      RETAIL_POS_AUTH_URL: sandbox.authUrl,
+      RETAIL_POS_BASE_URL: sandbox.baseUrl,
+      RETAIL_POS_CLIENT_ID: sandbox.application.clientId,
+      RETAIL_POS_CLIENT_SECRET: sandbox.application.clientSecret,
+      RETAIL_POS_REDIRECT_URI: sandbox.application.redirectUri,
       CODE: sandbox.approve(store).searchParams.get("code") ?? "",
       DATABASE_FILE: databaseFile,
       DATABASE_URL: databaseUrl,
