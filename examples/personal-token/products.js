@@ -1,7 +1,7 @@
 import { personalToken } from "@retail-pos/core";
 
 try {
-  const { BASE_URL: baseUrl, DOMAIN_PREFIX: domainPrefix, PERSONAL_TOKEN: token } = process.env;
+  const { RETAIL_POS_BASE_URL: baseUrl, DOMAIN_PREFIX: domainPrefix, PERSONAL_TOKEN: token } = process.env;
   const store = personalToken({ baseUrl, domainPrefix, token });
   const answer = await store.fetch("api/products");
   if (answer.status === 401) await store.token({ rejected: token }); // throws, and says what to do

@@ -30,7 +30,7 @@ test("says what to do when the token is refused because its user reset the passw
 test.each([
   ["PERSONAL_TOKEN", "token"],
   ["DOMAIN_PREFIX", "domain prefix"],
-  ["BASE_URL", "baseUrl"],
+  ["RETAIL_POS_BASE_URL", "baseUrl"],
 ])("says what is missing: %s", async (name, words) => {
   const { code, errors } = await run({ PERSONAL_TOKEN: "some-token", [name]: undefined });
   expect(code).toBe(1);
@@ -39,7 +39,7 @@ test.each([
 
 function run(env) {
   const child = spawn(process.execPath, [script], {
-    env: { ...process.env, BASE_URL: sandbox.baseUrl, DOMAIN_PREFIX: store, ...env },
+    env: { ...process.env, RETAIL_POS_BASE_URL: sandbox.baseUrl, DOMAIN_PREFIX: store, ...env },
   });
   let output = "";
   let errors = "";
