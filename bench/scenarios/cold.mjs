@@ -44,7 +44,7 @@ export default {
     { figure: "packages", exactly: 1 },
     { figure: "within", exactly: "yes", row: "ours, strategy" },
   ],
-  rounds: 41,
+  rounds: 21,
   quickRounds: 5,
   async run({ rounds, note }) {
     const folder = await mkdtemp(join(tmpdir(), "retail-pos-bench-"));

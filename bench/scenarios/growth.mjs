@@ -21,7 +21,7 @@ export default {
   id: "growth",
   title: `growth: a call with ${MANY.toLocaleString("en")} retailers stored, of the same with ${FEW.toLocaleString("en")}`,
   floor: "flat",
-  rounds: 15,
+  rounds: 5,
   quickRounds: 3,
   figures: {
     hit: "held by the process",

@@ -13,7 +13,7 @@ export default {
   id: "rate-limit",
   title: "rate limit: 429 for 2 s under 100 calls a second with an expired token",
   floor: "1 token request while blocked, and one answer of the token endpoint after the reset",
-  rounds: 7,
+  rounds: 5,
   quickRounds: 1,
   figures: {
     blocked: "token requests while blocked",

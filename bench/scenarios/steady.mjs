@@ -21,7 +21,7 @@ export default {
   id: "steady",
   title: "steady: 200 calls a second over several expiries",
   floor: "nobody waits",
-  rounds: 3,
+  rounds: 2,
   quickRounds: 1,
   figures: {
     waited: "calls of 1,000 not answered at once",
