@@ -60,7 +60,7 @@ function labelNotIn(text: string): string {
 /** A URL that secrets may be sent to: https, or http on this machine; no credentials, query or fragment. */
 export function secureUrl(option: string, text: unknown): URL {
   if (typeof text !== "string" || !URL.canParse(text))
-    throw new TypeError(`${option} must be an absolute URL`);
+    throw new TypeError(`${option} must be an absolute URL${text === undefined ? "; none was given" : ""}`);
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
     throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
