@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Block, isOnlyParsed, root } from "./documents.js";
@@ -19,10 +19,13 @@ type Reader = keyof typeof readers;
 /** What the compiler says about each block, against the built packages; by document and line. */
 export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]> {
   rmSync(folder, { recursive: true, force: true });
-  const problems = new Map<Block, string[]>(blocks.map((block) => [block, []]));
+  const problems = new Map<Block, string[]>(
+    blocks.map((block) => [block, isOnlyParsed(block) ? parserProblems(block) : []]),
+  );
+  const compiled = blocks.filter((block) => !isOnlyParsed(block));
   for (const reader of Object.keys(readers) as Reader[]) {
     const files = new Map(
-      blocks.filter((block) => readerOf(block) === reader).map((block) => [fileOf(block), block]),
+      compiled.filter((block) => readerOf(block) === reader).map((block) => [fileOf(block), block]),
     );
     if (files.size === 0) continue;
     for (const { file, line, message } of compile(reader, files)) {
@@ -49,8 +52,7 @@ function compile(reader: Reader, blocks: ReadonlyMap<string, Block>) {
   mkdirSync(cwd, { recursive: true });
   for (const [file, block] of blocks) {
     // In the lines it has in the document, for the messages.
-    const first = isOnlyParsed(block) ? "// @ts-nocheck" : "";
-    writeFileSync(join(cwd, file), first + "\n".repeat(block.line - 1) + block.text + sameTypes(block));
+    writeFileSync(join(cwd, file), "\n".repeat(block.line - 1) + block.text + sameTypes(block));
   }
   const compilerOptions = {
     ...{ target: "ES2023", lib: ["ES2023"], module: "NodeNext", moduleDetection: "force", types: ["node"] },
@@ -71,6 +73,17 @@ function compile(reader: Reader, blocks: ReadonlyMap<string, Block>) {
   );
   if (problems.length === 0 && said !== "") throw new Error(said); // about the settings, not about a file
   return problems;
+}
+
+/** Whether Node can read a block of somebody else's code, whose names nobody here knows. */
+function parserProblems(block: Block): string[] {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, fileOf(block));
+  writeFileSync(file, "\n".repeat(block.line - 1) + block.text);
+  const { status, stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8" });
+  if (status === 0) return [];
+  const [, line = block.line] = /:(\d+)$/m.exec(stderr) ?? [];
+  return [`${block.document}:${line}: ${/^SyntaxError.*/m.exec(stderr)?.[0] ?? stderr}`];
 }
 
 function tsc(cwd: string): string {
