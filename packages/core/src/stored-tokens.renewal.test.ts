@@ -260,3 +260,18 @@ function jsonStore(): TokenStore {
     remove: async (domainPrefix) => void rows.delete(domainPrefix),
   };
 }
+
+test("a set that was issued by a clock far ahead is not handed out after its end", async () => {
+  const { login, pos, service, time, value } = start();
+  const tokens = await login();
+  await pos.connect({
+    ...tokens,
+    access: { value: "short", expiresAt: T0 + 1000 },
+    issuedAt: T0 + DAY_MS,
+    version: "ahead",
+  });
+  expect(await value()).toBe("short");
+  time.now = T0 + 1000;
+  expect(await value()).toBe("access-shop-2");
+  expect(service.spent()).toHaveLength(1);
+});

@@ -352,7 +352,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   /** Behaviour 5. Never more than a tenth of the lifetime early, or a short-lived token would be renewed all the time. */
   function dueAt({ access: { expiresAt }, issuedAt }: TokenSet): number {
     if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
-    return expiresAt - Math.min(renewEarlyMs, (expiresAt - issuedAt) / 10);
+    const lifetimeMs = Math.max(0, expiresAt - issuedAt); // by the clock of whoever stored it
+    return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);
   }
 
   function heldBack(held: TokenSet): RetailPosError | undefined {
