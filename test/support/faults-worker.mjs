@@ -110,7 +110,9 @@ async function note(call, client, report) {
 function reasonOf(error) {
   if (isRetailPosError(error)) return error.code;
   if (error.reason) return error.reason;
-  return /^(Redis|PostgreSQL|SQLite) could not |^The store did not /.test(error.message)
+  return /^(Redis|PostgreSQL|SQLite) could not |^The store did not |^The lock did not answer /.test(
+    error.message,
+  )
     ? "store"
     : "untyped";
 }
