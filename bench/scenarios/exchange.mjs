@@ -7,6 +7,8 @@ const RETAILER = "corner-store";
 const FLOOR = "fetch";
 const ROWS = {
   [FLOOR]: "plain fetch",
+  "fetch-with-headers": "plain fetch, with the headers that we send",
+  "fetch-with-deadline": "plain fetch, with these headers and a deadline",
   http: "plain node:http",
   ours: "ours",
   "passport-oauth2": "passport-oauth2 (node:http)",
@@ -23,7 +25,7 @@ export default {
   floor: "the same POST by plain fetch",
   figures: { cpu: "CPU, of the floor" },
   targets: [{ figure: "cpu", atMost: 1.1 }],
-  rounds: 15,
+  rounds: 11,
   quickRounds: 2,
   async run({ rounds }) {
     const service = await tokenService({ delayMs: 0 });

@@ -2,24 +2,25 @@
 // its own library alone.
 import { request } from "node:http";
 
+const HEADERS = { accept: "application/json", "user-agent": "retail-pos-auth" };
+const DEADLINE_MS = 10_000;
+
 export const exchanges = {
   /** The floor: what has to be sent, and what comes back. */
-  fetch:
-    ({ clientId, clientSecret, redirectUri, tokenUrl }) =>
-    async (code) => {
-      const response = await fetch(tokenUrl, {
-        method: "POST",
-        body: new URLSearchParams({
-          grant_type: "authorization_code",
-          code,
-          client_id: clientId,
-          client_secret: clientSecret,
-          redirect_uri: redirectUri,
-        }),
-      });
-      if (!response.ok) throw new Error(`The token endpoint answered ${response.status}`);
-      return (await response.json()).access_token;
-    },
+  fetch: (setup) => (code) => plainFetch(setup, code),
+
+  "fetch-with-headers": (setup) => (code) => plainFetch(setup, code, { headers: HEADERS }),
+
+  /** What a server that never answers must not do to a login, as people write it. */
+  "fetch-with-deadline": (setup) => async (code) => {
+    const controller = new AbortController();
+    const deadline = setTimeout(() => controller.abort(), DEADLINE_MS);
+    try {
+      return await plainFetch(setup, code, { headers: HEADERS, signal: controller.signal });
+    } finally {
+      clearTimeout(deadline);
+    }
+  },
 
   http:
     ({ clientId, clientSecret, redirectUri, tokenUrl }) =>
@@ -147,3 +148,19 @@ export const exchanges = {
     };
   },
 };
+
+async function plainFetch({ clientId, clientSecret, redirectUri, tokenUrl }, code, more) {
+  const response = await fetch(tokenUrl, {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "authorization_code",
+      code,
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uri: redirectUri,
+    }),
+    ...more,
+  });
+  if (!response.ok) throw new Error(`The token endpoint answered ${response.status}`);
+  return (await response.json()).access_token;
+}

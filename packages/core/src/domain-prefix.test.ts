@@ -138,8 +138,8 @@ describe("every door refuses a hostile prefix, and neither the network, the stor
       for (const optional of [false, true]) {
         const now = requestBearer({ client: pos, retailer: () => text as string, optional });
         const later = requestBearer({ client: pos, retailer: async () => text as string, optional });
-        expect(await failureOf(() => now({}, {}))).toBeInstanceOf(InvalidDomainPrefixError);
-        expect(await failureOf(() => later({}, {}))).toBeInstanceOf(InvalidDomainPrefixError);
+        expect(await failureOf(() => now({}, { headers: {} }))).toBeInstanceOf(InvalidDomainPrefixError);
+        expect(await failureOf(() => later({}, { headers: {} }))).toBeInstanceOf(InvalidDomainPrefixError);
       }
       expect(touched).toEqual([]);
     });

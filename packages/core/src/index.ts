@@ -44,7 +44,7 @@ export {
   type OAuthBearer,
   type PersonalBearer,
   type RequestBearer,
-  type RequestHeaders,
+  type RequestMessage,
   type RetailerName,
   type RetailerOf,
   requestBearer,

@@ -182,7 +182,7 @@ describe("requestBearer", () => {
           names,
         );
         const found = await Promise.resolve()
-          .then(() => bearerOf?.({}, {}))
+          .then(() => bearerOf?.({}, { headers: {} }))
           .catch((error: unknown) => error);
         if (found instanceof Error) expect(found).toMatchObject({ code: "not_connected" });
       }),

@@ -41,18 +41,19 @@ const LAST_MS = 100;
  * After a thread stood still (a suspended machine, heavy work) its timers come first and its sockets after them:
  * an answer that lies there has to be read before it counts as missing.
  */
-export async function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): Promise<T> {
-  const lastMs = Math.min(LAST_MS, ms / 2);
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
+export function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const lastMs = Math.min(LAST_MS, ms / 2);
     const last = () => {
       timer = setTimeout(() => reject(tooLate()), lastMs).unref();
     };
-    timer = setTimeout(last, ms - lastMs).unref();
+    let timer = setTimeout(last, ms - lastMs).unref();
+    const settle =
+      <A>(as: (answer: A) => void) =>
+      (answer: A) => {
+        clearTimeout(timer);
+        as(answer);
+      };
+    work.then(settle(resolve), settle(reject));
   });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

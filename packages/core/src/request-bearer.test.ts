@@ -6,7 +6,7 @@ import {
   ReconnectRequiredError,
   type RetailPosError,
 } from "./errors.js";
-import { type BearerOptions, type RequestHeaders, requestBearer } from "./request-bearer.js";
+import { type BearerOptions, type RequestMessage, requestBearer } from "./request-bearer.js";
 import { type RetailPos, retailPos } from "./retail-pos.js";
 
 const T0 = Date.UTC(2030, 0, 1);
@@ -20,7 +20,7 @@ const personalToken = {
 describe("a request's bearer", () => {
   test("is its retailer's client with the token of the moment", async () => {
     const { calls, pos } = await connected();
-    const bearer = await requestBearer({ client: pos, retailer: () => "Shop" })({}, {});
+    const bearer = await requestBearer({ client: pos, retailer: () => "Shop" })({}, { headers: {} });
     expect(bearer).toMatchObject({
       domainPrefix: "shop",
       baseUrl: "https://shop.retail.example",
@@ -34,10 +34,10 @@ describe("a request's bearer", () => {
 
   test("is there in the same tick where a live token is held", async () => {
     const { pos } = await connected();
-    expect(requestBearer({ client: pos, retailer: () => "shop" })({}, {})).toMatchObject({
+    expect(requestBearer({ client: pos, retailer: () => "shop" })({}, { headers: {} })).toMatchObject({
       accessToken: "access-1",
     });
-    expect(requestBearer({ personalToken })({}, {})).toMatchObject({ accessToken: "personal" });
+    expect(requestBearer({ personalToken })({}, { headers: {} })).toMatchObject({ accessToken: "personal" });
   });
 
   test("comes later where the retailer comes later", async () => {
@@ -45,7 +45,7 @@ describe("a request's bearer", () => {
     // biome-ignore lint/suspicious/noThenProperty: a query builder's query is such an object
     const query = { then: Promise.prototype.then.bind(Promise.resolve("shop")) } as PromiseLike<string>;
     for (const retailer of [async () => "shop", () => query]) {
-      expect(await requestBearer({ client: pos, retailer })({}, {})).toMatchObject({
+      expect(await requestBearer({ client: pos, retailer })({}, { headers: {} })).toMatchObject({
         accessToken: "access-1",
       });
     }
@@ -54,7 +54,7 @@ describe("a request's bearer", () => {
   test("is renewed first where it has run out", async () => {
     const { calls, pos, time } = await connected();
     time.now = T0 + 86_400_000;
-    const bearer = await requestBearer({ client: pos, retailer: () => "shop" })({}, {});
+    const bearer = await requestBearer({ client: pos, retailer: () => "shop" })({}, { headers: {} });
     expect(bearer).toMatchObject({ accessToken: "access-2", authorization: "Bearer access-2" });
     expect(calls).toEqual(["https://shop.retail.example/api/1.0/token null"]);
   });
@@ -63,21 +63,21 @@ describe("a request's bearer", () => {
     const { pos } = await connected("shop", "other");
     const bearerOf = requestBearer<{ user: string }>({ client: pos, retailer: ({ user }) => user });
     const names = ["shop", "other", "shop", "other"];
-    const bearers = await Promise.all(names.map((user) => bearerOf({ user }, {})));
+    const bearers = await Promise.all(names.map((user) => bearerOf({ user }, { headers: {} })));
     expect(bearers.map((bearer) => bearer?.domainPrefix)).toEqual(names);
     expect(bearers[0]).not.toBe(bearers[2]);
   });
 
   test("keeps the token of its request, while its client goes on with the newest", async () => {
     const { pos, time } = await connected();
-    const bearer = await requestBearer({ client: pos, retailer: () => "shop" })({}, {});
+    const bearer = await requestBearer({ client: pos, retailer: () => "shop" })({}, { headers: {} });
     time.now = T0 + 86_400_000;
     expect((await bearer?.token())?.value).toBe("access-2");
     expect(bearer?.accessToken).toBe("access-1");
   });
 
   test("cannot be given another token by mistake, and does not show its own when the request is logged", async () => {
-    const bearer = await requestBearer({ personalToken })({}, {});
+    const bearer = await requestBearer({ personalToken })({}, { headers: {} });
     expect(() => Object.assign(bearer ?? {}, { accessToken: "changed" })).toThrow(TypeError);
     expect(Object.keys(bearer ?? {})).not.toContain("accessToken");
     expect(JSON.stringify({ bearer })).not.toContain("personal");
@@ -89,7 +89,7 @@ describe("without a retailer", () => {
     test(`a request is a NotConnectedError: ${JSON.stringify(name)}`, async () => {
       const { calls, pos } = await connected();
       for (const retailer of [() => name, async () => name]) {
-        const error = await failureOf(() => requestBearer({ client: pos, retailer })({}, {}));
+        const error = await failureOf(() => requestBearer({ client: pos, retailer })({}, { headers: {} }));
         expect(error).toBeInstanceOf(NotConnectedError);
         expect(error).toMatchObject({ status: 401 });
       }
@@ -99,7 +99,9 @@ describe("without a retailer", () => {
     test(`a request goes on with optional: ${JSON.stringify(name)}`, async () => {
       const { pos } = await connected();
       for (const retailer of [() => name, async () => name]) {
-        expect(await requestBearer({ client: pos, retailer, optional: true })({}, {})).toBeUndefined();
+        expect(
+          await requestBearer({ client: pos, retailer, optional: true })({}, { headers: {} }),
+        ).toBeUndefined();
       }
     });
   }
@@ -107,10 +109,12 @@ describe("without a retailer", () => {
   test("that is connected it is the same: an error, or with optional going on", async () => {
     const { calls, pos } = await connected();
     for (const retailer of [() => "other", async () => "other"]) {
-      const error = await failureOf(() => requestBearer({ client: pos, retailer })({}, {}));
+      const error = await failureOf(() => requestBearer({ client: pos, retailer })({}, { headers: {} }));
       expect(error).toBeInstanceOf(NotConnectedError);
       expect(error).toMatchObject({ domainPrefix: "other" });
-      expect(await requestBearer({ client: pos, retailer, optional: true })({}, {})).toBeUndefined();
+      expect(
+        await requestBearer({ client: pos, retailer, optional: true })({}, { headers: {} }),
+      ).toBeUndefined();
     }
     expect(calls).toEqual([]);
   });
@@ -130,7 +134,7 @@ describe("optional does not cover what is wrong:", () => {
       time.now = T0 + 86_400_000;
       script.answer = answer;
       const bearerOf = requestBearer({ client: pos, retailer: () => "shop", optional: true });
-      expect(await failureOf(() => bearerOf({}, {}))).toBeInstanceOf(error);
+      expect(await failureOf(() => bearerOf({}, { headers: {} }))).toBeInstanceOf(error);
     }
   });
 
@@ -142,9 +146,9 @@ describe("optional does not cover what is wrong:", () => {
         throw reason;
       };
       for (const retailer of [thrown, () => Promise.reject(reason)]) {
-        expect(await failureOf(() => requestBearer({ client: pos, retailer, optional })({}, {}))).toBe(
-          reason,
-        );
+        expect(
+          await failureOf(() => requestBearer({ client: pos, retailer, optional })({}, { headers: {} })),
+        ).toBe(reason);
       }
     }
   });
@@ -152,20 +156,35 @@ describe("optional does not cover what is wrong:", () => {
   test("one request that failed does not poison the next", async () => {
     const { pos } = await connected();
     const bearerOf = requestBearer<string>({ client: pos, retailer: (name) => name });
-    await failureOf(() => bearerOf("evil.example/", {}));
-    await failureOf(() => bearerOf("other", {}));
-    expect(await bearerOf("shop", {})).toMatchObject({ accessToken: "access-1" });
+    const message = { headers: {} };
+    await failureOf(() => bearerOf("evil.example/", message));
+    await failureOf(() => bearerOf("other", message));
+    expect(await bearerOf("shop", message)).toMatchObject({ accessToken: "access-1" });
   });
 });
 
 describe("the request's own authorization header", () => {
+  test("is not looked at without `header`: Node makes a request's headers on the first look", async () => {
+    const { pos } = await connected();
+    const unread = {
+      get headers(): never {
+        throw new Error("looked at");
+      },
+    };
+    const options = { client: pos, retailer: () => "shop" };
+    expect(requestBearer(options)({}, unread)).toMatchObject({ accessToken: "access-1" });
+    expect(
+      requestBearer({ ...options, optional: true, retailer: () => undefined })({}, unread),
+    ).toBeUndefined();
+  });
+
   const theirs = "Bearer what-the-visitor-sent";
 
   test("is left alone without the header option", async () => {
     const { pos } = await connected();
     for (const name of ["shop", undefined]) {
-      const headers: RequestHeaders = { authorization: theirs, accept: "*/*" };
-      await requestBearer({ client: pos, retailer: () => name, optional: true })({}, headers);
+      const headers: RequestMessage["headers"] = { authorization: theirs, accept: "*/*" };
+      await requestBearer({ client: pos, retailer: () => name, optional: true })({}, { headers });
       expect(headers).toEqual({ authorization: theirs, accept: "*/*" });
     }
   });
@@ -178,8 +197,8 @@ describe("the request's own authorization header", () => {
       { personalToken },
     ];
     for (const way of ways) {
-      for (const headers of [{ authorization: theirs }, {}] as RequestHeaders[]) {
-        const bearer = await requestBearer({ ...way, header: true })({}, headers);
+      for (const headers of [{ authorization: theirs }, {}] as RequestMessage["headers"][]) {
+        const bearer = await requestBearer({ ...way, header: true })({}, { headers });
         expect(headers).toEqual({ authorization: bearer?.authorization });
       }
     }
@@ -188,8 +207,8 @@ describe("the request's own authorization header", () => {
   test("is removed with header and optional where there is no token, so that nobody else's goes on", async () => {
     const { pos } = await connected();
     for (const retailer of [() => undefined, async () => undefined, () => "other", async () => "other"]) {
-      const headers: RequestHeaders = { authorization: theirs, accept: "*/*" };
-      await requestBearer({ client: pos, retailer, optional: true, header: true })({}, headers);
+      const headers: RequestMessage["headers"] = { authorization: theirs, accept: "*/*" };
+      await requestBearer({ client: pos, retailer, optional: true, header: true })({}, { headers });
       expect(headers).toEqual({ accept: "*/*" });
     }
   });

@@ -47,8 +47,11 @@ export interface PersonalBearer {
   retailer?: never;
 }
 
-/** The headers of an incoming request, as Node's `http` has them. */
-export type RequestHeaders = Record<string, string | string[] | undefined>;
+/** An incoming request of Node's `http`, or anything with headers like it. */
+export interface RequestMessage {
+  /** Read only with `header: true`: Node makes them on the first look, which a request may never need. */
+  readonly headers: Record<string, string | string[] | undefined>;
+}
 
 /**
  * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of
@@ -61,17 +64,17 @@ export function requestBearer<Context>(
   options: BearerOptions<Context>,
 ): (
   context: Context,
-  headers: RequestHeaders,
+  message: RequestMessage,
 ) => RequestBearer | undefined | Promise<RequestBearer | undefined> {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   const clientOf = clientFor(options);
   const { optional = false, header = false } = options;
 
-  return (context, headers) => {
+  return (context, message) => {
     const client = clientOf(context);
-    if (client instanceof Promise) return client.then((found) => bearerOf(found, headers)).catch(orWithout);
+    if (client instanceof Promise) return client.then((found) => bearerOf(found, message)).catch(orWithout);
     try {
-      const bearer = bearerOf(client, headers);
+      const bearer = bearerOf(client, message);
       return bearer instanceof Promise ? bearer.catch(orWithout) : bearer;
     } catch (error) {
       return orWithout(error);
@@ -79,27 +82,29 @@ export function requestBearer<Context>(
 
     function orWithout(error: unknown): undefined {
       if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
-      if (header) delete headers["authorization"]; // what the caller sent is not ours to vouch for
+      if (header) delete message.headers["authorization"]; // what the caller sent is not ours to vouch for
     }
   };
 
   function bearerOf(
     client: RetailerClient | undefined,
-    headers: RequestHeaders,
+    message: RequestMessage,
   ): RequestBearer | Promise<RequestBearer> {
     if (!client) throw new NotConnectedError();
     const now = client.tokenNow?.();
     return now
-      ? dressed(client, now, headers)
-      : client.token().then((token) => dressed(client, token, headers));
+      ? dressed(client, now, message)
+      : client.token().then((token) => dressed(client, token, message));
   }
 
-  function dressed(client: RetailerClient, { value }: AccessToken, headers: RequestHeaders): RequestBearer {
+  function dressed(client: RetailerClient, { value }: AccessToken, message: RequestMessage): RequestBearer {
     const bearer = new BearerOfRequest(client, value);
-    if (header) headers["authorization"] = bearer.authorization;
+    if (header) message.headers["authorization"] = bearer.authorization;
     return bearer;
   }
 }
+
+const noToken = () => undefined;
 
 /** A class because there is one for each request: getters on its prototype cost nothing, on an object they do. */
 class BearerOfRequest implements RequestBearer {
@@ -113,10 +118,9 @@ class BearerOfRequest implements RequestBearer {
   constructor(client: RetailerClient, accessToken: string) {
     this.domainPrefix = client.domainPrefix;
     this.baseUrl = client.baseUrl;
-    // Functions of their own, so that each can be taken off the object.
-    this.token = (ask) => client.token(ask);
-    this.tokenNow = () => client.tokenNow?.();
-    this.fetch = (input, init) => client.fetch(input, init);
+    this.token = client.token;
+    this.tokenNow = client.tokenNow ?? noToken;
+    this.fetch = client.fetch;
     this.#accessToken = accessToken;
   }
   get accessToken(): string {

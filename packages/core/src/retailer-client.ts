@@ -3,7 +3,7 @@ import { RejectedByApiError } from "./errors.js";
 import type { AccessToken } from "./token-set.js";
 import type { TokenAsk, TokenSource } from "./token-source.js";
 
-/** One retailer's API with the bearer put on every call. */
+/** One retailer's API with the bearer put on every call. Its functions can be taken off the object. */
 export interface RetailerClient extends TokenSource {
   /** Which retailer. */
   readonly domainPrefix: DomainPrefix;
@@ -25,6 +25,7 @@ export interface RetailerClient extends TokenSource {
 export interface RetailerClientOptions {
   domainPrefix: DomainPrefix;
   baseUrl: string;
+  /** Its functions need no `this`. */
   source: TokenSource;
   fetch: typeof globalThis.fetch;
   /** Whether a 401 can be mended by a new token. */
@@ -33,13 +34,7 @@ export interface RetailerClientOptions {
 
 export function retailerClient(options: RetailerClientOptions): RetailerClient {
   const { domainPrefix, baseUrl, source, renews } = options;
-  return {
-    domainPrefix,
-    baseUrl,
-    token: (ask?: TokenAsk) => source.token(ask),
-    tokenNow: () => source.tokenNow?.(),
-    fetch: fetchWithBearer,
-  };
+  return { domainPrefix, baseUrl, ...source, fetch: fetchWithBearer };
 
   async function fetchWithBearer(input: string | URL | Request, given?: RequestInit): Promise<Response> {
     const init = given ?? {};

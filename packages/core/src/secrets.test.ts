@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { personalToken } from "./personal-token.js";
 import { requestBearer } from "./request-bearer.js";
@@ -35,6 +35,23 @@ describe("redact", () => {
     expect(redact("nothing here", [SECRET])).toBe("nothing here");
     expect(redact("nothing here", [])).toBe("nothing here");
     expect(redact("nothing here", [""])).toBe("nothing here");
+  });
+});
+
+describe("where Node's printer cannot be fetched (22.0 to 22.2)", () => {
+  const { getBuiltinModule } = process;
+  beforeEach(() => {
+    Object.assign(process, { getBuiltinModule: undefined });
+  });
+  afterEach(() => {
+    Object.assign(process, { getBuiltinModule });
+  });
+
+  test("an error is passed on cleaned, whether or not it shows a secret", () => {
+    const error = Object.assign(new TypeError(`failed for ${SECRET}`), { config: SECRET, code: "X" });
+    const cleaned = withoutSecrets(error, [SECRET]);
+    expect(inspect(cleaned, { showHidden: true, depth: 9 })).not.toContain(SECRET);
+    expect(cleaned).toMatchObject({ name: "TypeError", message: "failed for [hidden]", code: "X" });
   });
 });
 
@@ -187,8 +204,8 @@ describe("what the library returns shows no secret when it is printed:", () => {
   test("a request's bearer, alone and on a request that is logged", async () => {
     const pos = await connected(secrets.clientSecret);
     const bearers = [
-      await requestBearer({ client: pos, retailer: () => "shop" })({}, {}),
-      await requestBearer({ personalToken: personal(secrets.token) })({}, {}),
+      await requestBearer({ client: pos, retailer: () => "shop" })({}, { headers: {} }),
+      await requestBearer({ personalToken: personal(secrets.token) })({}, { headers: {} }),
     ];
     for (const bearer of bearers) {
       expect(bearer?.accessToken).toMatch(/^canary-/);
@@ -200,7 +217,7 @@ describe("what the library returns shows no secret when it is printed:", () => {
   });
 
   test("a request's bearer, also to a log that prints what is not enumerable", async () => {
-    const bearer = await requestBearer({ personalToken: personal(secrets.token) })({}, {});
+    const bearer = await requestBearer({ personalToken: personal(secrets.token) })({}, { headers: {} });
     expect(inspect(bearer, { depth: 10, showHidden: true })).not.toContain("canary");
   });
 });

@@ -229,7 +229,7 @@ function isShort(headers: Headers): boolean {
 class DeadlinePassed extends Error {}
 
 /** Aborts the work at the deadline, and does not wait for work that ignores the signal. */
-async function withDeadline<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+function withDeadline<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   return within(timeoutMs, work(controller.signal), () => {
     const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);

@@ -1,5 +1,5 @@
 import { type BearerOptions, type RequestBearer, requestBearer } from "@retail-pos/core";
-import type { Request, RequestHandler } from "express";
+import type { NextFunction, Request, RequestHandler } from "express";
 
 declare global {
   namespace Express {
@@ -22,18 +22,18 @@ export function bearer(options: BearerOptions<Request>): RequestHandler {
   return (req, _res, next) => {
     let found: ReturnType<typeof bearerOf>;
     try {
-      found = bearerOf(req, req.headers);
+      found = bearerOf(req, req);
     } catch (error) {
       next(error);
       return;
     }
-    if (found instanceof Promise) found.then(goOn, next);
-    else goOn(found);
-
-    function goOn(retailPos: RequestBearer | undefined): void {
-      if (retailPos) req.retailPos = retailPos;
-      else delete (req as Partial<Request>).retailPos; // of a bearer before this one: another retailer's, perhaps
-      next();
-    }
+    if (found instanceof Promise) found.then((retailPos) => goOn(req, retailPos, next), next);
+    else goOn(req, found, next);
   };
+}
+
+function goOn(req: Request, retailPos: RequestBearer | undefined, next: NextFunction): void {
+  if (retailPos) req.retailPos = retailPos;
+  else delete (req as Partial<Request>).retailPos; // of a bearer before this one: another retailer's, perhaps
+  next();
 }

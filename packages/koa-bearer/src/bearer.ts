@@ -1,5 +1,5 @@
 import { type BearerOptions, type RequestBearer, requestBearer } from "@retail-pos/core";
-import type { Context, Middleware } from "koa";
+import type { Context, Middleware, Next } from "koa";
 
 declare module "koa" {
   interface DefaultState {
@@ -20,16 +20,18 @@ export function bearer(options: BearerOptions<Context>): Middleware {
   return (ctx, next) => {
     // Not an async function: koa makes a promise of its own, and another one is another turn for each request.
     try {
-      const found = bearerOf(ctx, ctx.req.headers);
-      return found instanceof Promise ? found.then(goOn) : goOn(found);
+      const found = bearerOf(ctx, ctx.req);
+      return found instanceof Promise
+        ? found.then((retailPos) => goOn(ctx, retailPos, next))
+        : goOn(ctx, found, next);
     } catch (error) {
       return Promise.reject(error);
     }
-
-    function goOn(retailPos: RequestBearer | undefined): Promise<void> {
-      if (retailPos) ctx.state.retailPos = retailPos;
-      else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // of a bearer before this one
-      return next();
-    }
   };
+}
+
+function goOn(ctx: Context, retailPos: RequestBearer | undefined, next: Next): Promise<void> {
+  if (retailPos) ctx.state.retailPos = retailPos;
+  else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // of a bearer before this one
+  return next();
 }
