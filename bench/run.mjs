@@ -46,15 +46,16 @@ if (!values.quick) await publish();
 
 async function runOne(scenario) {
   const { id, title, rounds, quickRounds = 1 } = scenario;
+  const ran = { rounds: values.quick ? quickRounds : rounds, node: process.version };
   const note = (text) => process.stderr.write(`  ${text}\n`);
   process.stderr.write(`${title}\n`);
   try {
     const rows = await scenario.run({
-      rounds: values.quick ? quickRounds : rounds,
+      rounds: ran.rounds,
       quick: values.quick,
       note,
     });
-    const result = resultOf(scenario, rows);
+    const result = resultOf(scenario, rows, ran);
     fresh.set(id, result);
     console.log(`${details(result)}\n`);
     for (const { reached, ...target } of result.targets) {

@@ -5,7 +5,7 @@ import { OAuth2Client } from "google-auth-library";
 // with the old one.
 export default {
   name: "google-auth-library",
-  create({ tokenUrl, clientId, clientSecret, tokens }) {
+  create({ tokenUrl, clientId, clientSecret, tokens, marginMs = 0 }) {
     const clients = new Map();
 
     function clientOf(retailer) {
@@ -15,7 +15,7 @@ export default {
         clientSecret,
         endpoints: { oauth2TokenUrl: tokenUrl(retailer) },
       });
-      client.eagerRefreshThresholdMillis = 0; // by default five minutes; callers wait whenever it begins
+      client.eagerRefreshThresholdMillis = marginMs; // by default five minutes; callers wait whenever it begins
       client.setCredentials({
         access_token: accessToken,
         refresh_token: refreshToken,

@@ -1,12 +1,12 @@
 // The same by somebody who has met a thundering herd before: callers of one retailer share one renewal.
 export default {
   name: "hand-written, promise map",
-  create({ tokenUrl, clientId, clientSecret, tokens }) {
+  create({ tokenUrl, clientId, clientSecret, tokens, marginMs = 0 }) {
     const renewing = new Map();
 
     async function bearer(retailer) {
       const held = tokens.get(retailer);
-      if (Date.now() < held.expiresAt) return held.accessToken;
+      if (Date.now() < held.expiresAt - marginMs) return held.accessToken;
       let renewal = renewing.get(retailer);
       if (!renewal) {
         renewal = renew(retailer, held).finally(() => renewing.delete(retailer));

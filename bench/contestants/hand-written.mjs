@@ -1,10 +1,10 @@
 // What a README of most services suggests: fifteen lines and a Map.
 export default {
   name: "hand-written",
-  create({ tokenUrl, clientId, clientSecret, tokens }) {
+  create({ tokenUrl, clientId, clientSecret, tokens, marginMs = 0 }) {
     async function bearer(retailer) {
       const held = tokens.get(retailer);
-      return Date.now() < held.expiresAt ? held.accessToken : renew(retailer, held);
+      return Date.now() < held.expiresAt - marginMs ? held.accessToken : renew(retailer, held);
     }
 
     async function renew(retailer, { refreshToken }) {

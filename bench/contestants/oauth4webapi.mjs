@@ -3,12 +3,12 @@ import { joinedRenewals } from "./joined-renewals.mjs";
 
 export default {
   name: "oauth4webapi",
-  create({ tokenUrl, clientId, clientSecret, tokens }) {
+  create({ tokenUrl, clientId, clientSecret, ...setup }) {
     const client = { client_id: clientId };
     const authentication = oauth.ClientSecretPost(clientSecret);
     const options = { [oauth.allowInsecureRequests]: true }; // http on this machine
 
-    return joinedRenewals(tokens, async (retailer, refreshToken) => {
+    return joinedRenewals(setup, async (retailer, refreshToken) => {
       const token_endpoint = tokenUrl(retailer);
       const server = { issuer: new URL(token_endpoint).origin, token_endpoint };
       const response = await oauth.refreshTokenGrantRequest(

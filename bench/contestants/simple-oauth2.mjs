@@ -4,7 +4,7 @@ import { AuthorizationCode } from "simple-oauth2";
 // first seen. It does not join renewals: callers share one as in the promise map.
 export default {
   name: "simple-oauth2",
-  create({ tokenUrl, clientId, clientSecret, tokens }) {
+  create({ tokenUrl, clientId, clientSecret, tokens, marginMs = 0 }) {
     const held = new Map();
     const renewing = new Map();
 
@@ -34,7 +34,7 @@ export default {
     return {
       async bearer(retailer) {
         const token = held.get(retailer) ?? tokenOf(retailer);
-        if (!token.expired()) return token.token.access_token;
+        if (!token.expired(marginMs / 1000)) return token.token.access_token;
         let renewal = renewing.get(retailer);
         if (!renewal) {
           renewal = renew(retailer, token).finally(() => renewing.delete(retailer));

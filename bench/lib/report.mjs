@@ -2,17 +2,21 @@ import { readFile, writeFile } from "node:fs/promises";
 
 const OURS = "ours";
 
-/** What is kept of a scenario: everything that does not depend on the machine. */
-export function resultOf({ id, title, floor, figures, targets = [] }, rows) {
+/**
+ * What is kept of a scenario: everything that does not depend on the machine.
+ *
+ * @param ran `{ rounds, node }`: how often, and on which Node.
+ */
+export function resultOf({ id, title, floor, figures, targets = [] }, rows, ran) {
   const checked = targets.map((target) => ({ ...target, reached: reached(target, rows) }));
-  return { id, title, floor, figures, targets: checked, rows: rounded(rows) };
+  return { id, title, floor, figures, ran, targets: checked, rows: rounded(rows) };
 }
 
 function reached({ figure, atMost, atLeast, exactly, noMoreThan, row = OURS }, rows) {
   const value = rows[row]?.[figure];
   if (exactly !== undefined) return value === exactly;
-  if (noMoreThan !== undefined) return value <= rows[noMoreThan]?.[figure];
   if (typeof value !== "number") return false;
+  if (noMoreThan !== undefined) return value <= rows[noMoreThan]?.[figure];
   return (atMost === undefined || value <= atMost) && (atLeast === undefined || value >= atLeast);
 }
 
@@ -49,13 +53,15 @@ function summary(results) {
   return table([["scenario", "the floor", "figure", "ours", "target"], ...lines]);
 }
 
-export function details({ title, figures, rows }) {
+export function details({ title, figures, ran, rows }) {
   const keys = Object.keys(figures);
   const lines = Object.entries(rows).map(([row, values]) => [
     row.startsWith(OURS) ? `**${row}**` : row,
     ...keys.map((key) => shown(values[key])),
   ]);
-  return `### ${title[0].toUpperCase()}${title.slice(1)}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
+  const heading = `### ${title[0].toUpperCase()}${title.slice(1)}`;
+  const rounds = `${ran.rounds} rounds on Node ${ran.node.replace("v", "")}`;
+  return `${heading}\n\n${rounds}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
 }
 
 function aim({ atMost, atLeast, exactly, noMoreThan }, value) {

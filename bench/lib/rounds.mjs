@@ -21,6 +21,10 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+/** What happened in the worst round: of what must never happen, a median would hide that it did. */
+export const most = (values) => Math.max(...values);
+export const least = (values) => Math.min(...values);
+
 /**
  * How much of the floor each contestant took: the median over the rounds of the ratio within one round,
  * so that what slows the whole machine down for a while cancels out.

@@ -59,11 +59,13 @@ export function tokenServiceAt(address) {
   }
 }
 
-/** Throws unless the service issued every one of these bearers, each to the retailer it was handed out for. */
+/** Throws unless the service issued every one of these bearers to the retailer it was handed out for, and it lives. */
 export async function checkBearers(service, handedOut) {
+  const now = Date.now();
   const known = await service.issued(handedOut.map(({ value }) => value));
   handedOut.forEach(({ retailer, value }, index) => {
     if (known[index]?.retailer !== retailer)
       throw new Error(`${JSON.stringify(value)} was never issued to ${retailer}`);
+    if (known[index].expiresAt <= now) throw new Error(`${JSON.stringify(value)} had expired`);
   });
 }

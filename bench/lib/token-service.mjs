@@ -4,8 +4,10 @@ import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 
 let settings = { delayMs: 100, lifetimeMs: 86_400_000, rotates: true };
-/** What was ever issued: access token -> { retailer, issuedAt, expiresAt }. */
+/** What was ever issued: access token -> { retailer, issuedAt, expiresAt, replacedAt }. */
 const issued = new Map();
+/** The last access token of each retailer. It stays good: `replacedAt` tells when a service that revokes would end it. */
+const latest = new Map();
 /** Spent by use: refresh token or code -> retailer. */
 const grants = new Map();
 /** Every token request since the last reset. */
@@ -106,7 +108,10 @@ function newAccess(retailer, lifetimeMs) {
   const accessToken = randomBytes(24).toString("base64url");
   const issuedAt = Date.now();
   const known = { retailer, issuedAt, expiresAt: issuedAt + lifetimeMs };
+  const before = issued.get(latest.get(retailer));
+  if (before) before.replacedAt = issuedAt;
   issued.set(accessToken, known);
+  latest.set(retailer, accessToken);
   return { accessToken, expiresAt: known.expiresAt };
 }
 

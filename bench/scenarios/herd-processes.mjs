@@ -1,7 +1,7 @@
 // A retailer's token ends while four processes have 250 callers each for it, all in the same instant.
 
 import { tokenSet } from "../contestants/ours.mjs";
-import { interleaved, median, ratioTo } from "../lib/rounds.mjs";
+import { interleaved, least, median, most, ratioTo } from "../lib/rounds.mjs";
 import { checkBearers, tokenService } from "../lib/service.mjs";
 import { engines } from "./growth/populations.mjs";
 import { startProcess } from "./growth/standing-process.mjs";
@@ -22,7 +22,11 @@ export default {
   floor: "one token request made by plain fetch, 100 ms",
   rounds: 5,
   quickRounds: 1,
-  figures: { ratio: "time, of the floor", requests: "token requests", served: "callers served" },
+  figures: {
+    ratio: "time, of the floor",
+    requests: "token requests, at most",
+    served: "callers served, at least",
+  },
   targets: ["ours, Redis", "ours, PostgreSQL", "ours, SQLite"].flatMap((row) => [
     { row, figure: "ratio", atMost: 1.3 },
     { row, figure: "requests", exactly: 1 },
@@ -39,11 +43,11 @@ export default {
       const rows = {};
       for (const [kind, name] of Object.entries(names)) {
         if (kind === "floor") continue;
-        const of = (figure) => median(results.get(kind).map((result) => result[figure]));
-        const served = of("served");
+        const of = (figure) => results.get(kind).map((result) => result[figure]);
+        const served = least(of("served"));
         rows[name] = {
           ratio: served === ALL ? ratios.get(kind) : null, // how fast callers are turned away is no figure
-          requests: of("requests"),
+          requests: most(of("requests")),
           served,
         };
       }
@@ -54,7 +58,7 @@ export default {
   },
 };
 
-/** The medians over the expiries. */
+/** Over the expiries: the median of the time, the worst of what must not happen. */
 async function severalExpiries(service, kind) {
   const engine = kind.match(/postgres|sqlite/)?.[0] ?? "redis";
   const name = `bench_herd_${process.pid}`;
@@ -76,8 +80,8 @@ async function severalExpiries(service, kind) {
       );
       expiries.push(await summary(service, login, outcomes));
     }
-    const of = (figure) => median(expiries.map((expiry) => expiry[figure]));
-    return { tookMs: of("tookMs"), served: of("served"), requests: of("requests") };
+    const of = (figure) => expiries.map((expiry) => expiry[figure]);
+    return { tookMs: median(of("tookMs")), served: least(of("served")), requests: most(of("requests")) };
   } finally {
     await Promise.allSettled(processes.map((worker) => worker.ask("close")));
     await shared.remove();

@@ -1,6 +1,6 @@
 import { contestant, RENEWING } from "../contestants/index.mjs";
 import { inFreshProcess } from "../lib/process.mjs";
-import { interleaved, median, ratioTo } from "../lib/rounds.mjs";
+import { interleaved, least, most, ratioTo } from "../lib/rounds.mjs";
 import { checkBearers, tokenService } from "../lib/service.mjs";
 
 const WORKER = new URL("./herd/worker.mjs", import.meta.url);
@@ -11,7 +11,11 @@ export default {
   id: "herd",
   title: "herd: 1,000 callers of one retailer at the instant of expiry",
   floor: "one token request made by plain fetch, 100 ms",
-  figures: { ratio: "time, of the floor", requests: "token requests", served: "callers served" },
+  figures: {
+    ratio: "time, of the floor",
+    requests: "token requests, at most",
+    served: "callers served, at least",
+  },
   targets: [
     { figure: "ratio", atMost: 1.15 },
     { figure: "requests", exactly: 1 },
@@ -27,11 +31,11 @@ export default {
     const ratios = ratioTo(results, "floor", ({ tookMs }) => tookMs);
     const rows = {};
     for (const file of RENEWING) {
-      const of = (figure) => median(results.get(file).map((result) => result[figure]));
-      const served = of("served");
+      const of = (figure) => results.get(file).map((result) => result[figure]);
+      const served = least(of("served"));
       rows[(await contestant(file)).name] = {
         ratio: served === CALLERS ? ratios.get(file) : null, // how fast callers are turned away is no figure
-        requests: of("requests"),
+        requests: most(of("requests")),
         served,
       };
     }

@@ -1,7 +1,7 @@
 // The token has expired, the token endpoint answers 429 for two seconds, and 100 calls a second go on.
 import { contestant, RENEWING } from "../contestants/index.mjs";
 import { inFreshProcess } from "../lib/process.mjs";
-import { interleaved, median } from "../lib/rounds.mjs";
+import { interleaved, median, most } from "../lib/rounds.mjs";
 import { checkBearers, tokenService } from "../lib/service.mjs";
 
 const WORKER = new URL("./rate-limit/worker.mjs", import.meta.url);
@@ -16,13 +16,13 @@ export default {
   rounds: 5,
   quickRounds: 1,
   figures: {
-    blocked: "token requests while blocked",
+    blocked: "token requests while blocked, at most",
     resumed: "from the reset to the first bearer, of the token endpoint's answer",
-    requests: "token requests after the reset",
+    requests: "token requests after the reset, at most",
   },
   targets: [
     { figure: "blocked", exactly: 1 },
-    { figure: "resumed", atMost: 1.5 },
+    { figure: "resumed", atLeast: 0, atMost: 1.5 },
     { figure: "requests", exactly: 1 },
   ],
   async run({ rounds, note = () => {} }) {
@@ -34,11 +34,11 @@ export default {
       });
       const rows = {};
       for (const [file, outcomes] of results) {
-        const of = (figure) => median(outcomes.map((outcome) => outcome[figure]));
+        const of = (figure) => outcomes.map((outcome) => outcome[figure]);
         rows[(await contestant(file)).name] = {
-          blocked: of("blocked"),
-          resumed: outcomes.every(({ resumed }) => resumed !== null) ? of("resumed") : null,
-          requests: of("requests"),
+          blocked: most(of("blocked")),
+          resumed: outcomes.every(({ resumed }) => resumed !== null) ? median(of("resumed")) : null,
+          requests: most(of("requests")),
         };
       }
       return rows;

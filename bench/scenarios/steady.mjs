@@ -1,7 +1,7 @@
 // 200 calls a second while a short-lived token ends several times.
 import { contestant, RENEWING } from "../contestants/index.mjs";
 import { inFreshProcess } from "../lib/process.mjs";
-import { interleaved, median } from "../lib/rounds.mjs";
+import { interleaved, median, most } from "../lib/rounds.mjs";
 import { tokenService } from "../lib/service.mjs";
 
 const WORKER = new URL("./steady/worker.mjs", import.meta.url);
@@ -15,6 +15,8 @@ const LIFETIME_MS = 6000;
 const EXPIRIES = 3;
 const DURATION_MS = (EXPIRIES + 0.5) * LIFETIME_MS;
 const DAY_MS = 86_400_000;
+/** Of what must not happen the worst round counts; of waits, which the machine has its part in, the median. */
+const NEVER = new Set(["waited", "requests", "expired", "failed"]);
 const UNDISTURBED = "ours, no token ends";
 
 export default {
@@ -24,16 +26,18 @@ export default {
   rounds: 2,
   quickRounds: 1,
   figures: {
-    waited: "calls of 1,000 not answered at once",
+    waited: "calls of 1,000 not answered at once, at most",
     p99: "p99 of the wait, of the token endpoint's answer",
     max: "longest wait, of the same",
-    requests: "token requests per expiry",
-    expired: "expired bearers handed out",
-    failed: "calls that failed",
+    requests: "token requests per expiry, at most",
+    expired: "expired bearers handed out, at most",
+    replaced: "of 1,000 calls, handed out after the next was issued",
+    failed: "calls that failed, at most",
   },
   targets: [
     { figure: "waited", exactly: 0 },
     { figure: "p99", atMost: 0.05 },
+    { figure: "max", atMost: 0.2 },
     { figure: "requests", exactly: 1 },
     { figure: "expired", exactly: 0 },
     { figure: "failed", exactly: 0 },
@@ -50,7 +54,10 @@ export default {
         const name = file === UNDISTURBED ? file : (await contestant(file)).name;
         const figures = Object.keys(outcomes[0]);
         rows[name] = Object.fromEntries(
-          figures.map((figure) => [figure, median(outcomes.map((outcome) => outcome[figure]))]),
+          figures.map((figure) => [
+            figure,
+            (NEVER.has(figure) ? most : median)(outcomes.map((outcome) => outcome[figure])),
+          ]),
         );
       }
       return rows;
@@ -73,6 +80,9 @@ async function steady(service, file, lifetimeMs) {
   const expired = [...handedOut.values()].flatMap(
     (times, index) => times.filter((at) => !(at < known[index]?.expiresAt)), // also what was never issued
   );
+  const replaced = [...handedOut.values()].flatMap((times, index) =>
+    times.filter((at) => at > known[index]?.replacedAt),
+  );
   const expiries = Math.max(1, handedOut.size - 1);
   waits.sort((one, other) => one - other);
   return {
@@ -81,6 +91,7 @@ async function steady(service, file, lifetimeMs) {
     max: waits.at(-1) / ANSWER_MS,
     requests: (await service.log()).length / expiries,
     expired: expired.length,
+    replaced: (1000 * replaced.length) / calls,
     failed,
   };
 }

@@ -88,12 +88,12 @@ function promiseMap(service, store, lock) {
   }
 }
 
-/** `SET NX PX`, asked for again every 20 ms, and deleted by its owner. */
+/** `SET NX PX`, asked for again as often as ours at first, and deleted by its owner. */
 function redisLock(client, name) {
   const release = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end";
   return async (retailer, work) => {
     const [key, owner] = [`${name}:by-hand:${retailer}`, randomUUID()];
-    while ((await client.set(key, owner, "PX", 10_000, "NX")) !== "OK") await sleep(20);
+    while ((await client.set(key, owner, "PX", 10_000, "NX")) !== "OK") await sleep(5 + 5 * Math.random());
     try {
       return await work();
     } finally {

@@ -9,7 +9,7 @@ answering(async ({ file, address, retailer, callers }) => {
   const issued = await service.issue([retailer, WARM_UP], -1);
   const tokens = new Map(issued.map(({ retailer, ...held }) => [retailer, held]));
   const { bearer } = file === "floor" ? plainFetch(service, tokens) : await made(file, service, tokens);
-  await bearer(WARM_UP); // the code is compiled and a connection open; the floor's too
+  await bearer(WARM_UP); // the code is loaded and a connection open; the floor's too
 
   const startedAt = performance.now();
   const asked = await Promise.allSettled(

@@ -21,6 +21,8 @@ commanded({
     function askAgainAndAgain(socket) {
       return new Promise((resolve, reject) => {
         let answer = "";
+        const onClose = () => reject(new Error("the server closed a connection"));
+        socket.once("close", onClose);
         socket.on("data", (text) => {
           answer += text;
           if (!answer.endsWith(expected)) {
@@ -38,7 +40,7 @@ commanded({
             toSend -= 1;
             socket.write(request);
           } else {
-            socket.removeAllListeners("data");
+            socket.removeAllListeners("data").off("close", onClose);
             resolve();
           }
         }
@@ -53,7 +55,10 @@ async function connectionsTo(port) {
       connect({ port, host: "127.0.0.1", noDelay: true }),
     );
     await Promise.all(opened.map((socket) => once(socket.setEncoding("latin1"), "connect")));
-    for (const socket of opened) socket.on("error", () => {}); // its server is closed after its rounds
+    for (const socket of opened) {
+      socket.on("error", () => {}); // its server is closed after its rounds
+      socket.once("close", () => sockets.delete(port)); // another server may get the port
+    }
     sockets.set(port, opened);
   }
   return sockets.get(port);

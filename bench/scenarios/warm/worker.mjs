@@ -15,7 +15,7 @@ const tokenUrl = (retailer) => BASE_URL.replace("{domain_prefix}", retailer);
 answering(async ({ file, logins }) => {
   const tokens = new Map(logins.map(({ retailer, ...held }) => [retailer, held]));
   const { bearer, ask = bearer, read = (value) => value } = await sourceOf(file, tokens);
-  // A request brings the name in a string of its own, not the one that was stored.
+  // Not the very strings that are stored: a request brings a string of its own.
   const names = logins.map(({ retailer }) => Buffer.from(retailer).toString());
   const expected = logins.map(({ accessToken }) => accessToken);
   const order = Uint32Array.from({ length: CALLS }, () => Math.random() * names.length);

@@ -48,12 +48,9 @@ export function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): P
       timer = setTimeout(() => reject(tooLate()), lastMs).unref();
     };
     let timer = setTimeout(last, ms - lastMs).unref();
-    const settle =
-      <A>(as: (answer: A) => void) =>
-      (answer: A) => {
-        clearTimeout(timer);
-        as(answer);
-      };
-    work.then(settle(resolve), settle(reject));
+    // Resolved once more: what a stranger's store answers may be no promise.
+    Promise.resolve(work)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
   });
 }

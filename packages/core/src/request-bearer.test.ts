@@ -84,6 +84,32 @@ describe("a request's bearer", () => {
   });
 });
 
+test("a client of the application's own may need its `this`, and the bearer's functions none", async () => {
+  const { pos } = await connected();
+  class Traced {
+    readonly asked: string[] = [];
+    readonly client = pos.retailer("shop");
+    readonly domainPrefix = this.client.domainPrefix;
+    readonly baseUrl = this.client.baseUrl;
+    async token() {
+      this.asked.push("token");
+      return this.client.token();
+    }
+    async fetch(input: string) {
+      this.asked.push(input);
+      return this.client.fetch(input);
+    }
+  }
+  const traced = new Traced();
+  const client = { ...pos, retailer: () => traced } as unknown as RetailPos;
+  const bearer = await requestBearer({ client, retailer: () => "shop" })({}, { headers: {} });
+  const { token, tokenNow, fetch } = bearer as Required<NonNullable<typeof bearer>>;
+  await token();
+  await fetch("/api/products");
+  expect(tokenNow()).toBeUndefined();
+  expect(traced.asked).toEqual(["token", "token", "/api/products"]);
+});
+
 describe("without a retailer", () => {
   for (const name of [undefined, null, ""]) {
     test(`a request is a NotConnectedError: ${JSON.stringify(name)}`, async () => {
@@ -179,6 +205,15 @@ describe("the request's own authorization header", () => {
   });
 
   const theirs = "Bearer what-the-visitor-sent";
+
+  test("has to be an entry by name: on the Headers of fetch it would be no header", async () => {
+    const { pos } = await connected();
+    const message = { headers: new Headers({ authorization: theirs }) } as unknown as RequestMessage;
+    for (const name of ["shop", undefined]) {
+      const bearerOf = requestBearer({ client: pos, retailer: () => name, optional: true, header: true });
+      expect(() => bearerOf({}, message)).toThrow(/^header: true needs the headers/);
+    }
+  });
 
   test("is left alone without the header option", async () => {
     const { pos } = await connected();

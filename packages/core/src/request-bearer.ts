@@ -82,7 +82,7 @@ export function requestBearer<Context>(
 
     function orWithout(error: unknown): undefined {
       if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
-      if (header) delete message.headers["authorization"]; // what the caller sent is not ours to vouch for
+      if (header) delete headersOf(message)["authorization"]; // what the caller sent is not ours to vouch for
     }
   };
 
@@ -99,9 +99,15 @@ export function requestBearer<Context>(
 
   function dressed(client: RetailerClient, { value }: AccessToken, message: RequestMessage): RequestBearer {
     const bearer = new BearerOfRequest(client, value);
-    if (header) message.headers["authorization"] = bearer.authorization;
+    if (header) headersOf(message)["authorization"] = bearer.authorization;
     return bearer;
   }
+}
+
+/** @throws {TypeError} for the `Headers` of fetch: an entry made on such an object is no header. */
+function headersOf({ headers }: RequestMessage): RequestMessage["headers"] {
+  if (typeof headers === "object" && headers !== null && typeof headers["get"] !== "function") return headers;
+  throw new TypeError("header: true needs the headers of a request of Node's http, an object by name");
 }
 
 const noToken = () => undefined;
@@ -118,9 +124,10 @@ class BearerOfRequest implements RequestBearer {
   constructor(client: RetailerClient, accessToken: string) {
     this.domainPrefix = client.domainPrefix;
     this.baseUrl = client.baseUrl;
-    this.token = client.token;
-    this.tokenNow = client.tokenNow ?? noToken;
-    this.fetch = client.fetch;
+    // Bound, so that each can be taken off the object; a bound function takes less than one around it.
+    this.token = client.token.bind(client);
+    this.tokenNow = client.tokenNow?.bind(client) ?? noToken;
+    this.fetch = client.fetch.bind(client);
     this.#accessToken = accessToken;
   }
   get accessToken(): string {

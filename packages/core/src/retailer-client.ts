@@ -3,7 +3,7 @@ import { RejectedByApiError } from "./errors.js";
 import type { AccessToken } from "./token-set.js";
 import type { TokenAsk, TokenSource } from "./token-source.js";
 
-/** One retailer's API with the bearer put on every call. Its functions can be taken off the object. */
+/** One retailer's API with the bearer put on every call. */
 export interface RetailerClient extends TokenSource {
   /** Which retailer. */
   readonly domainPrefix: DomainPrefix;

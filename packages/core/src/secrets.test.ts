@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { personalToken } from "./personal-token.js";
 import { requestBearer } from "./request-bearer.js";
@@ -38,20 +38,30 @@ describe("redact", () => {
   });
 });
 
-describe("where Node's printer cannot be fetched (22.0 to 22.2)", () => {
+describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", () => {
   const { getBuiltinModule } = process;
   beforeEach(() => {
+    vi.resetModules();
     Object.assign(process, { getBuiltinModule: undefined });
   });
   afterEach(() => {
     Object.assign(process, { getBuiltinModule });
   });
 
-  test("an error is passed on cleaned, whether or not it shows a secret", () => {
+  test("errors are looked at and cleaned as everywhere", async () => {
+    const fresh = await import("./secrets.js");
+    const harmless = new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
+    await vi.waitFor(() => expect(fresh.withoutSecrets(harmless, [SECRET])).toBe(harmless));
     const error = Object.assign(new TypeError(`failed for ${SECRET}`), { config: SECRET, code: "X" });
-    const cleaned = withoutSecrets(error, [SECRET]);
+    const cleaned = fresh.withoutSecrets(error, [SECRET]);
     expect(inspect(cleaned, { showHidden: true, depth: 9 })).not.toContain(SECRET);
     expect(cleaned).toMatchObject({ name: "TypeError", message: "failed for [hidden]", code: "X" });
+  });
+
+  test("what fails before the printer is there is cleaned unseen", async () => {
+    const { withoutSecrets } = await import("./secrets.js");
+    const cleaned = withoutSecrets(Object.assign(new Error(SECRET), { config: SECRET }), [SECRET]);
+    expect(inspect(cleaned, { showHidden: true, depth: 9 })).not.toContain(SECRET);
   });
 });
 

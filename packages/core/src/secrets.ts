@@ -1,10 +1,17 @@
 const HIDDEN = "[hidden]";
 
 /**
- * `util.inspect`, fetched when the first error needs it: importing it would be a quarter of what this package
- * adds to an application's start. Node 22.0 to 22.2 cannot fetch it this way.
+ * `util.inspect`, fetched when the first error needs it: imported, it would be a quarter of the time this package
+ * takes to load, where nothing else has loaded it.
  */
-const inspector = () => process.getBuiltinModule?.("node:util").inspect;
+let inspect: typeof import("node:util").inspect | undefined;
+const inspector = () => (inspect ??= process.getBuiltinModule?.("node:util").inspect);
+if (!process.getBuiltinModule) {
+  // Node 22.0 to 22.2. It is there long before a request can have failed.
+  void import("node:util").then((util) => {
+    inspect = util.inspect;
+  });
+}
 
 /** Replaces every secret in a text, in each of the forms that a text may hold it in. */
 export function redact(text: string, secrets: readonly string[]): string {
@@ -43,12 +50,12 @@ function asJson(value: unknown): string {
 /** Whether anybody who prints the value, in whatever way, would see a secret. */
 function shows(value: unknown, secrets: readonly string[]): boolean {
   const printed = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
-  const inspect = inspector();
-  if (!inspect) return true;
+  const print = inspector();
+  if (!print) return true;
   try {
     const text = [
-      inspect(value, printed),
-      inspect(value, { ...printed, customInspect: false, getters: true }), // some hide from the console what they hold
+      print(value, printed),
+      print(value, { ...printed, customInspect: false, getters: true }), // some hide from the console what they hold
       asJson(value),
     ].join("\n");
     return redact(text, secrets) !== text;

@@ -220,6 +220,25 @@ describe("a store that is down", () => {
     expect(await value()).toBe("access-shop-2");
   });
 
+  test("that answers without a promise is a store all the same", async () => {
+    const sets = new Map<string, TokenSet>();
+    const answersAtOnce = {
+      load: (prefix: string) => sets.get(prefix),
+      save(next: TokenSet, replacing?: TokenSet) {
+        if (replacing && sets.get(next.domainPrefix)?.version !== replacing.version) return false;
+        sets.set(next.domainPrefix, next);
+        return true;
+      },
+      remove: (prefix: string) => void sets.delete(prefix),
+    };
+    const { login, pos, time, value } = start({ store: answersAtOnce as unknown as TokenStore });
+    await login();
+    time.now += DAY_MS;
+    expect(await value()).toBe("access-shop-2");
+    await pos.disconnect("shop");
+    expect(await failureOf(value())).toBeInstanceOf(NotConnectedError);
+  });
+
   test("makes connect fail, and what was held stays", async () => {
     const { login, outage, pos, value } = withCounts();
     await login();

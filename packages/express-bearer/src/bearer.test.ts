@@ -43,3 +43,25 @@ test("a request with a live token goes on in the same tick", async () => {
   });
   expect(isNext).toBe(true);
 });
+
+for (const reason of [undefined, null, "route", "router", 0]) {
+  test(`a retailer option that fails with ${JSON.stringify(reason)} is an error, never a way on`, async () => {
+    const client = retailPos({
+      authUrl: "https://login.example.com",
+      baseUrl: "https://{domain_prefix}.example.com",
+      clientId: "id",
+      clientSecret: "secret",
+      redirectUri: "https://app.example.net/callback",
+    });
+    const atOnce = () => {
+      throw reason;
+    };
+    for (const retailer of [atOnce, () => Promise.reject(reason)]) {
+      const middleware = bearer({ client, retailer });
+      const [req, res] = [{ headers: {} }, {}] as unknown as Parameters<typeof middleware>;
+      const told = await new Promise((resolve) => void middleware(req, res, resolve));
+      expect(told).toBeInstanceOf(Error);
+      expect(told).toMatchObject({ cause: reason });
+    }
+  });
+}

@@ -24,12 +24,22 @@ export function bearer(options: BearerOptions<Request>): RequestHandler {
     try {
       found = bearerOf(req, req);
     } catch (error) {
-      next(error);
+      fail(error, next);
       return;
     }
-    if (found instanceof Promise) found.then((retailPos) => goOn(req, retailPos, next), next);
-    else goOn(req, found, next);
+    if (found instanceof Promise) {
+      found.then(
+        (retailPos) => goOn(req, retailPos, next),
+        (error) => fail(error, next),
+      );
+    } else goOn(req, found, next);
   };
+}
+
+/** To Express `next(undefined)` and `next("route")` are no errors: whatever `retailer` throws has to be one. */
+function fail(error: unknown, next: NextFunction): void {
+  const isOne = typeof error === "object" && error !== null;
+  next(isOne ? error : new Error("The `retailer` option threw what is no error", { cause: error }));
 }
 
 function goOn(req: Request, retailPos: RequestBearer | undefined, next: NextFunction): void {
