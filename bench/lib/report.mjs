@@ -60,7 +60,7 @@ export function details({ title, figures, ran, rows }) {
     ...keys.map((key) => shown(values[key])),
   ]);
   const heading = `### ${title[0].toUpperCase()}${title.slice(1)}`;
-  const rounds = `${ran.rounds} rounds on Node ${ran.node.replace("v", "")}`;
+  const rounds = ran ? `${ran.rounds} rounds on Node ${ran.node.replace("v", "")}` : "Of an earlier run";
   return `${heading}\n\n${rounds}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
 }
 
