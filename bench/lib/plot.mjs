@@ -23,7 +23,7 @@ export async function plot(results) {
     padding: 20,
     columns: COLUMNS,
     bounds: "flush", // without a canvas the width of a text is a guess
-    spacing: { row: 96, column: 270 },
+    spacing: { row: 96, column: 345 },
     concat: panels,
     resolve: { scale: { x: "independent", y: "independent" } },
     config: {
@@ -51,11 +51,14 @@ export async function plot(results) {
 }
 
 function panel({ title, figures, targets, rows }) {
+  const isNamed = Object.keys(rows).some((row) => row.startsWith("ours"));
+  // A table of our stores names none of them; what they are held against is not ours.
+  const isOurs = (row) =>
+    isNamed ? row.startsWith("ours") : !targets.some(({ noMoreThan }) => noMoreThan === row);
   const figure = Object.keys(figures).find((key) => Object.values(rows).some((row) => isNumber(row[key])));
   const values = Object.entries(rows)
     .filter(([, row]) => isNumber(row[figure]))
-    .map(([row, { [figure]: value }]) => ({ row, value, label: label(value), ours: row.startsWith("ours") }));
-  const onlyOurs = !values.some(({ ours }) => ours); // a table of our stores, say
+    .map(([row, { [figure]: value }]) => ({ row, value, label: label(value), ours: isOurs(row) }));
   const target = targets.find((one) => one.figure === figure && (one.row ?? "ours").startsWith("ours"));
   const aim = target && (target.atMost ?? target.atLeast ?? target.exactly);
   const [scenario, ...what] = title.split(": ");
@@ -91,7 +94,7 @@ function panel({ title, figures, targets, rows }) {
         encoding: {
           x,
           color: {
-            condition: { test: onlyOurs ? "true" : "datum.ours", value: OURS },
+            condition: { test: "datum.ours", value: OURS },
             value: OTHERS,
           },
         },
