@@ -50,7 +50,8 @@ const RELEASE_WITHIN_MS = 1_000;
  * A lock among all processes that share a database, for those who write one on a database of their own: the
  * waiting, extending and letting go around three functions.
  *
- * It rejects when it cannot be taken because the database cannot be used, or does not answer for five seconds; else it settles as the work does.
+ * It rejects when it cannot be taken because the database cannot be used, or does not answer for five seconds;
+ * else it settles as the work does.
  * Callers of one process queue, so that one of them at a time asks for a key: make one lock, and keep it.
  *
  * A process that sleeps past its lease loses it: its work goes on, and core's compare-and-set keeps it from
