@@ -71,36 +71,40 @@ export function requestBearer<Context>(
   const { optional = false, header = false } = options;
 
   return (context, message) => {
-    const client = clientOf(context);
-    if (client instanceof Promise) return client.then((found) => bearerOf(found, message)).catch(orWithout);
     try {
-      const bearer = bearerOf(client, message);
-      return bearer instanceof Promise ? bearer.catch(orWithout) : bearer;
+      const client = clientOf(context);
+      if (!client) throw new NotConnectedError();
+      if (client instanceof Promise) return later(client, message);
+      const now = client.tokenNow?.();
+      return now ? dressed(client, now, message) : later(client, message);
     } catch (error) {
-      return orWithout(error);
-    }
-
-    function orWithout(error: unknown): undefined {
-      if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
-      if (header) delete headersOf(message)["authorization"]; // what the caller sent is not ours to vouch for
+      return orWithout(error, message);
     }
   };
 
-  function bearerOf(
-    client: RetailerClient | undefined,
+  /** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
+  async function later(
+    coming: RetailerClient | Promise<RetailerClient | undefined>,
     message: RequestMessage,
-  ): RequestBearer | Promise<RequestBearer> {
-    if (!client) throw new NotConnectedError();
-    const now = client.tokenNow?.();
-    return now
-      ? dressed(client, now, message)
-      : client.token().then((token) => dressed(client, token, message));
+  ): Promise<RequestBearer | undefined> {
+    try {
+      const client = await coming;
+      if (!client) throw new NotConnectedError();
+      return dressed(client, await client.token(), message);
+    } catch (error) {
+      return orWithout(error, message);
+    }
   }
 
   function dressed(client: RetailerClient, { value }: AccessToken, message: RequestMessage): RequestBearer {
     const bearer = new BearerOfRequest(client, value);
     if (header) headersOf(message)["authorization"] = bearer.authorization;
     return bearer;
+  }
+
+  function orWithout(error: unknown, message: RequestMessage): undefined {
+    if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
+    if (header) delete headersOf(message)["authorization"]; // what the caller sent is not ours to vouch for
   }
 }
 
@@ -112,23 +116,30 @@ function headersOf({ headers }: RequestMessage): RequestMessage["headers"] {
 
 const noToken = () => undefined;
 
-/** A class because there is one for each request: getters on its prototype cost nothing, on an object they do. */
+/**
+ * One for each request, so it is small: most requests use the token or one of the functions, and only that is
+ * made. The functions are bound, so that each can be taken off the object.
+ */
 class BearerOfRequest implements RequestBearer {
   readonly domainPrefix: DomainPrefix;
   readonly baseUrl: string;
-  readonly token: RetailerClient["token"];
-  readonly tokenNow: Required<RetailerClient>["tokenNow"];
-  readonly fetch: RetailerClient["fetch"];
+  readonly #client: RetailerClient;
   readonly #accessToken: string;
 
   constructor(client: RetailerClient, accessToken: string) {
     this.domainPrefix = client.domainPrefix;
     this.baseUrl = client.baseUrl;
-    // Bound, so that each can be taken off the object; a bound function takes less than one around it.
-    this.token = client.token.bind(client);
-    this.tokenNow = client.tokenNow?.bind(client) ?? noToken;
-    this.fetch = client.fetch.bind(client);
+    this.#client = client;
     this.#accessToken = accessToken;
+  }
+  get token(): RetailerClient["token"] {
+    return this.#client.token.bind(this.#client);
+  }
+  get tokenNow(): Required<RetailerClient>["tokenNow"] {
+    return this.#client.tokenNow?.bind(this.#client) ?? noToken;
+  }
+  get fetch(): RetailerClient["fetch"] {
+    return this.#client.fetch.bind(this.#client);
   }
   get accessToken(): string {
     return this.#accessToken;

@@ -9,6 +9,9 @@ import { type ExchangeExtra, type TokenAnswer, tokenEndpoint } from "./token-end
 import { newVersion, quiet, type TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
 
+/** A server wants a client for each request, and what a request leaves behind costs more than what it computes. */
+const MOST_CLIENTS = 1_000;
+
 /** Login, tokens and calls for all retailers of one application. */
 export interface RetailPos {
   /**
@@ -47,6 +50,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const held = holdBack(clock);
   const endpoint = tokenEndpoint(checked);
   const stored = storedTokens({ ...checked, endpoint, holdBack: held });
+  const clients = new Map<string, RetailerClient>();
 
   return { authorizationUrl, exchange, connect: stored.connect, disconnect, tokens: stored.source, retailer };
 
@@ -87,15 +91,19 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   }
 
   function retailer(domainPrefix: string): RetailerClient {
+    const known = clients.get(domainPrefix);
+    if (known) return known;
     const prefix = parseDomainPrefix(domainPrefix);
-    const baseUrl = service.baseUrl(prefix);
-    return retailerClient({
+    const client = retailerClient({
       domainPrefix: prefix,
-      baseUrl,
+      baseUrl: service.baseUrl(prefix),
       source: stored.source(prefix),
       fetch,
       renews: true,
     });
+    if (clients.size >= MOST_CLIENTS) clients.clear();
+    clients.set(prefix, client);
+    return client;
   }
 }
 

@@ -27,13 +27,16 @@ export function bearer(options: BearerOptions<Request>): RequestHandler {
       fail(error, next);
       return;
     }
-    if (found instanceof Promise) {
-      found.then(
-        (retailPos) => goOn(req, retailPos, next),
-        (error) => fail(error, next),
-      );
-    } else goOn(req, found, next);
+    if (found instanceof Promise) later(req, found, next);
+    else goOn(req, found, next);
   };
+}
+
+function later(req: Request, coming: Promise<RequestBearer | undefined>, next: NextFunction): void {
+  coming.then(
+    (retailPos) => goOn(req, retailPos, next),
+    (error) => fail(error, next),
+  );
 }
 
 /** To Express `next(undefined)` and `next("route")` are no errors: whatever `retailer` throws has to be one. */

@@ -21,13 +21,19 @@ export function bearer(options: BearerOptions<Context>): Middleware {
     // Not an async function: koa makes a promise of its own, and another one is another turn for each request.
     try {
       const found = bearerOf(ctx, ctx.req);
-      return found instanceof Promise
-        ? found.then((retailPos) => goOn(ctx, retailPos, next))
-        : goOn(ctx, found, next);
+      return found instanceof Promise ? later(ctx, found, next) : goOn(ctx, found, next);
     } catch (error) {
       return Promise.reject(error);
     }
   };
+}
+
+async function later(
+  ctx: Context,
+  coming: Promise<RequestBearer | undefined>,
+  next: Next,
+): Promise<void> {
+  return goOn(ctx, await coming, next);
 }
 
 function goOn(ctx: Context, retailPos: RequestBearer | undefined, next: Next): Promise<void> {
