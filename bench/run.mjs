@@ -46,10 +46,11 @@ if (!values.quick) await publish();
 
 async function runOne(scenario) {
   const { id, title, rounds, quickRounds = 1 } = scenario;
-  const ran = { rounds: values.quick ? quickRounds : rounds, node: process.version };
   const note = (text) => process.stderr.write(`  ${text}\n`);
   process.stderr.write(`${title}\n`);
   try {
+    const node = (await scenario.node?.()) ?? process.version;
+    const ran = { rounds: values.quick ? quickRounds : rounds, node };
     const rows = await scenario.run({
       rounds: ran.rounds,
       quick: values.quick,

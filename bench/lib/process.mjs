@@ -46,9 +46,14 @@ export function answering(work) {
  * Starts `file` as a process that takes several commands (see `commanded`); `ask(name, argument)` resolves with
  * the answer. The command `start`, if there is one, is given `input` before this resolves.
  */
-export async function startCommanded(file, input, { execArgv = [], env = {} } = {}) {
+export async function startCommanded(
+  file,
+  input,
+  { execArgv = [], env = {}, execPath = process.execPath } = {},
+) {
   const child = fork(file instanceof URL ? fileURLToPath(file) : file, [], {
     execArgv,
+    execPath,
     env: { ...process.env, NODE_ENV: "production", ...env },
     serialization: "advanced",
   });

@@ -1,4 +1,5 @@
 import { contestant, RENEWING } from "../contestants/index.mjs";
+import { nodeOf } from "../lib/node-versions.mjs";
 import { startCommanded } from "../lib/process.mjs";
 import { interleaved, median, ratioTo } from "../lib/rounds.mjs";
 import { tokenService } from "../lib/service.mjs";
@@ -8,7 +9,14 @@ const LOAD = new URL("./http/load.mjs", import.meta.url);
 const FLOOR = "next";
 /** The floor once more, to see what the measuring is worth. */
 const AGAIN = "next-again";
-const FILES = [FLOOR, AGAIN, ...RENEWING, "slack-oauth"];
+/** The least that a bearer for the handler can be: a text put on the request. */
+const PROPERTY = "property";
+const FILES = [FLOOR, AGAIN, PROPERTY, ...RENEWING, "slack-oauth"];
+const NAMES = {
+  [FLOOR]: "next()",
+  [AGAIN]: "next(), measured again",
+  [PROPERTY]: "a property set, and nothing else",
+};
 const RETAILER = "corner-store";
 /** Many and short, of some 10 to 30 ms: what else the machine does hits all alike. */
 const SLICES = 50;
@@ -16,9 +24,13 @@ const REQUESTS = 300;
 /** V8 goes on compiling for some 20,000 requests, and whoever runs more code has more to compile. */
 const SLICES_BEFORE = 100;
 
-export default ["express", "koa"].map((framework) => ({
-  id: `http-${framework}`,
-  title: `http: ${framework === "express" ? "Express 5" : "Koa 3"}, the middleware in front of a trivial handler`,
+export default [
+  { framework: "express", name: "Express 5" },
+  { framework: "koa", name: "Koa 3" },
+  { framework: "express", name: "Express 5 on Node 24", version: 24 },
+].map(({ framework, name, version }) => ({
+  id: `http-${framework}${version ?? ""}`,
+  title: `http: ${name}, the middleware in front of a trivial handler`,
   floor: "the same app with a middleware that only calls next()",
   figures: { throughput: "requests a second, of the floor", cpu: "CPU of a request, of the floor" },
   targets: [
@@ -27,14 +39,16 @@ export default ["express", "koa"].map((framework) => ({
   ],
   rounds: 15,
   quickRounds: 4,
+  node: async () => (await nodeOf(version)).version,
   async run({ rounds, note }) {
+    const { execPath } = await nodeOf(version);
     const service = await tokenService();
     const load = await startCommanded(LOAD);
     const shares = new Map(FILES.map((file) => [file, []]));
     for (let round = 0; round < rounds; round += 1) {
       // Every round has fresh processes, and its load goes to them in turns of a fraction of a second.
       const servers = new Map();
-      for (const file of FILES) servers.set(file, await started(service, framework, file));
+      for (const file of FILES) servers.set(file, await started(service, framework, file, execPath));
       const slice = (file) => measure(load, servers.get(file));
       await interleaved(FILES, SLICES_BEFORE, slice);
       const results = await interleaved(FILES, SLICES, slice);
@@ -55,10 +69,11 @@ export default ["express", "koa"].map((framework) => ({
   },
 }));
 
-async function started(service, framework, file) {
+async function started(service, framework, file, execPath) {
   const [{ retailer, ...held }] = await service.issue([RETAILER]);
   const { baseUrl } = service;
-  const server = await startCommanded(SERVER, { framework, file, baseUrl, retailer, held });
+  const input = { framework, file, baseUrl, retailer, held };
+  const server = await startCommanded(SERVER, input, { execPath });
   return { ...server, expected: held.accessToken, port: await server.ask("port") };
 }
 
@@ -81,7 +96,4 @@ function ofProcess(slices) {
   };
 }
 
-async function nameOf(file) {
-  if (file === FLOOR) return "next()";
-  return file === AGAIN ? "next(), measured again" : (await contestant(file)).name;
-}
+const nameOf = async (file) => NAMES[file] ?? (await contestant(file)).name;

@@ -26,6 +26,7 @@ commanded({
 
 async function middlewareSetup(file, { baseUrl, retailer, held }) {
   if (file.startsWith("next")) return { held };
+  if (file === "property") return { held, property: true };
   const { default: contestant } = await import(`../../contestants/${file}.mjs`);
   const tokenUrl = (name) => `${baseUrl.replace("{domain_prefix}", name)}/api/1.0/token`;
   const tokens = new Map([[retailer, held]]);
@@ -34,7 +35,7 @@ async function middlewareSetup(file, { baseUrl, retailer, held }) {
 
 // The retailer is a constant: where an application finds it out, it does so in front of any contestant.
 const apps = {
-  async express({ pos, bearer, held, retailer }) {
+  async express({ pos, bearer, property, held, retailer }) {
     const { default: express } = await import("express");
     const app = express();
     if (pos) {
@@ -47,13 +48,19 @@ const apps = {
         next();
       });
       app.get("/", (req, res) => res.end(req.accessToken));
+    } else if (property) {
+      app.use((req, _res, next) => {
+        req.accessToken = held.accessToken;
+        next();
+      });
+      app.get("/", (req, res) => res.end(req.accessToken));
     } else {
       app.use((_req, _res, next) => next());
       app.get("/", (_req, res) => res.end(held.accessToken));
     }
     return app;
   },
-  async koa({ pos, bearer, held, retailer }) {
+  async koa({ pos, bearer, property, held, retailer }) {
     const { default: Koa } = await import("koa");
     const app = new Koa();
     if (pos) {
@@ -66,6 +73,14 @@ const apps = {
       app.use(async (ctx, next) => {
         ctx.state.accessToken = await bearer(retailer);
         await next();
+      });
+      app.use((ctx) => {
+        ctx.body = ctx.state.accessToken;
+      });
+    } else if (property) {
+      app.use((ctx, next) => {
+        ctx.state.accessToken = held.accessToken;
+        return next();
       });
       app.use((ctx) => {
         ctx.body = ctx.state.accessToken;

@@ -23,12 +23,13 @@ export function parseRateLimit(
   const limit = wholeNumber(header(headers, "x-ratelimit-limit"));
   const remaining = wholeNumber(header(headers, "x-ratelimit-remaining"));
   const reset = wholeNumber(header(headers, "x-ratelimit-reset"));
-  const rateLimit = {
-    ...(limit !== undefined && { limit }),
-    ...(remaining !== undefined && { remaining }),
-    ...(reset !== undefined && reset < LAST_PLAUSIBLE_SECOND && { resetAt: reset * 1000 }),
-  };
-  return Object.keys(rateLimit).length > 0 ? rateLimit : undefined;
+  const resetAt = reset !== undefined && reset < LAST_PLAUSIBLE_SECOND ? reset * 1000 : undefined;
+  if (limit === undefined && remaining === undefined && resetAt === undefined) return undefined;
+  const rateLimit: { -readonly [field in keyof RateLimit]: RateLimit[field] } = {};
+  if (limit !== undefined) rateLimit.limit = limit;
+  if (remaining !== undefined) rateLimit.remaining = remaining;
+  if (resetAt !== undefined) rateLimit.resetAt = resetAt;
+  return rateLimit;
 }
 
 const MINUTE_MS = 60_000;

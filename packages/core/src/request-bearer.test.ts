@@ -106,7 +106,7 @@ test("a client of the application's own may need its `this`, and the bearer's fu
   const { token, tokenNow, fetch } = bearer as Required<NonNullable<typeof bearer>>;
   await token();
   await fetch("/api/products");
-  expect(tokenNow()).toBeUndefined();
+  expect(tokenNow()).toBeUndefined(); // it has none: a source without it is asked with token()
   expect(traced.asked).toEqual(["token", "token", "/api/products"]);
 });
 
@@ -144,6 +144,20 @@ describe("without a retailer", () => {
     }
     expect(calls).toEqual([]);
   });
+});
+
+test("a retailer option that says itself that nobody is connected means the same, at once or later", async () => {
+  const { pos } = await connected();
+  const thrown = () => {
+    throw new NotConnectedError();
+  };
+  for (const retailer of [thrown, async () => thrown()]) {
+    const options = { client: pos, retailer };
+    expect(await failureOf(() => requestBearer(options)({}, { headers: {} }))).toBeInstanceOf(
+      NotConnectedError,
+    );
+    expect(await requestBearer({ ...options, optional: true })({}, { headers: {} })).toBeUndefined();
+  }
 });
 
 describe("optional does not cover what is wrong:", () => {

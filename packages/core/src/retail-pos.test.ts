@@ -302,6 +302,29 @@ describe("tokens and retailer", () => {
     expect((await pos.retailer("SHOP").token()).value).toBe("access-shop-1");
   });
 
+  test("each retailer has its own client, however many there are, and again after a disconnect", async () => {
+    const { pos } = start();
+    const names = Array.from({ length: 2_500 }, (_, index) => `shop-${index}`);
+    for (const name of [...names, ...names]) {
+      expect(pos.retailer(name)).toMatchObject({
+        domainPrefix: name,
+        baseUrl: `https://${name}.example.com`,
+      });
+    }
+    const { fetch } = pos.retailer("shop");
+    expect(pos.retailer("SHOP").fetch).toBe(fetch);
+    for (const name of names) pos.retailer(name);
+    expect(pos.retailer("shop").fetch).not.toBe(fetch); // not kept for ever
+  });
+
+  test("what a caller changes of a client is that caller's alone", async () => {
+    const { pos } = start();
+    const mine = pos.retailer("shop");
+    const { fetch } = mine;
+    mine.fetch = async () => new Response("mine");
+    expect(pos.retailer("shop").fetch).toBe(fetch);
+  });
+
   test("of a retailer that is not connected: NotConnectedError, and nothing is sent", async () => {
     const { pos, service, value } = start();
     expect(await failureOf(value())).toMatchObject({

@@ -1,4 +1,4 @@
-import { parseDomainPrefix } from "./domain-prefix.js";
+import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, TokenResponseError } from "./errors.js";
 import { tell } from "./events.js";
 import { holdBack } from "./hold-back.js";
@@ -9,7 +9,10 @@ import { type ExchangeExtra, type TokenAnswer, tokenEndpoint } from "./token-end
 import { newVersion, quiet, type TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
 
-/** A server wants a client for each request, and what a request leaves behind costs more than what it computes. */
+/**
+ * So many clients are kept to be handed out again: a server wants one for each request, and what requests leave
+ * behind costs more than what they compute.
+ */
 const MOST_CLIENTS = 1_000;
 
 /** Login, tokens and calls for all retailers of one application. */
@@ -50,7 +53,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const held = holdBack(clock);
   const endpoint = tokenEndpoint(checked);
   const stored = storedTokens({ ...checked, endpoint, holdBack: held });
-  const clients = new Map<string, RetailerClient>();
+  const clients = new Map<DomainPrefix, RetailerClient>();
 
   return { authorizationUrl, exchange, connect: stored.connect, disconnect, tokens: stored.source, retailer };
 
@@ -91,18 +94,20 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   }
 
   function retailer(domainPrefix: string): RetailerClient {
-    const known = clients.get(domainPrefix);
-    if (known) return known;
     const prefix = parseDomainPrefix(domainPrefix);
+    return { ...(clients.get(prefix) ?? newClient(prefix)) }; // what a caller changes of it is that caller's alone
+  }
+
+  function newClient(domainPrefix: DomainPrefix): RetailerClient {
     const client = retailerClient({
-      domainPrefix: prefix,
-      baseUrl: service.baseUrl(prefix),
-      source: stored.source(prefix),
+      domainPrefix,
+      baseUrl: service.baseUrl(domainPrefix),
+      source: stored.source(domainPrefix),
       fetch,
       renews: true,
     });
     if (clients.size >= MOST_CLIENTS) clients.clear();
-    clients.set(prefix, client);
+    clients.set(domainPrefix, client);
     return client;
   }
 }

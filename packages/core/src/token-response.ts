@@ -30,20 +30,20 @@ export function readTokenResponse(
   if (!fields) return undefined;
   const { access_token, refresh_token } = fields;
   const expiresAt = expiryOf(fields, requestedAt);
-  return {
-    ...(isBearerValue(access_token) && {
-      access: { value: access_token, ...(expiresAt !== undefined && { expiresAt }) },
-    }),
-    ...(typeof refresh_token === "string" && refresh_token !== "" && { refreshToken: refresh_token }),
-    ...(namesAnother(fields["domain_prefix"], domainPrefix) && { otherRetailer: true }),
+  const response: { -readonly [field in keyof TokenResponse]: TokenResponse[field] } = {
     oddities: odditiesOf(fields),
   };
+  if (isBearerValue(access_token))
+    response.access = expiresAt === undefined ? { value: access_token } : { value: access_token, expiresAt };
+  if (typeof refresh_token === "string" && refresh_token !== "") response.refreshToken = refresh_token;
+  if (namesAnother(fields["domain_prefix"], domainPrefix)) response.otherRetailer = true;
+  return response;
 }
 
 /** The fields of a JSON object in a body, or `undefined`; a parse error would repeat the body. */
 export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(body.replace(/^\uFEFF/, ""));
+    const value: unknown = JSON.parse(body.startsWith("\uFEFF") ? body.slice(1) : body);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

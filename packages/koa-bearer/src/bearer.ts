@@ -28,11 +28,7 @@ export function bearer(options: BearerOptions<Context>): Middleware {
   };
 }
 
-async function later(
-  ctx: Context,
-  coming: Promise<RequestBearer | undefined>,
-  next: Next,
-): Promise<void> {
+async function later(ctx: Context, coming: Promise<RequestBearer | undefined>, next: Next): Promise<void> {
   return goOn(ctx, await coming, next);
 }
 
