@@ -25,6 +25,7 @@ export function parseRateLimit(
   const reset = wholeNumber(header(headers, "x-ratelimit-reset"));
   const resetAt = reset !== undefined && reset < LAST_PLAUSIBLE_SECOND ? reset * 1000 : undefined;
   if (limit === undefined && remaining === undefined && resetAt === undefined) return undefined;
+  // Field by field: spreading what may not be there was a fiftieth of a token request.
   const rateLimit: { -readonly [field in keyof RateLimit]: RateLimit[field] } = {};
   if (limit !== undefined) rateLimit.limit = limit;
   if (remaining !== undefined) rateLimit.remaining = remaining;

@@ -6,7 +6,12 @@ import {
   ReconnectRequiredError,
   type RetailPosError,
 } from "./errors.js";
-import { type BearerOptions, type RequestMessage, requestBearer } from "./request-bearer.js";
+import {
+  type BearerOptions,
+  type RequestBearer,
+  type RequestMessage,
+  requestBearer,
+} from "./request-bearer.js";
 import { type RetailPos, retailPos } from "./retail-pos.js";
 
 const T0 = Date.UTC(2030, 0, 1);
@@ -84,6 +89,23 @@ describe("a request's bearer", () => {
   });
 });
 
+test("a bearer can be copied, wrapped and changed, like the client it is", async () => {
+  const { calls, pos } = await connected();
+  const bearerOf = requestBearer({ client: pos, retailer: () => "shop" });
+  const bearer = (await bearerOf({}, { headers: {} })) as RequestBearer;
+  for (const other of [{ ...bearer }, Object.create(bearer) as RequestBearer, new Proxy(bearer, {})]) {
+    const { fetch, token } = other;
+    expect((await token()).value).toBe("access-1");
+    await fetch("/api/products");
+  }
+  expect(calls).toEqual(Array(3).fill("https://shop.retail.example/api/products Bearer access-1"));
+
+  bearer.fetch = async () => new Response("traced");
+  expect(await (await bearer.fetch("/api/products")).text()).toBe("traced");
+  const next = await bearerOf({}, { headers: {} });
+  expect(await (await next?.fetch("/api/products"))?.json()).toMatchObject({ access_token: "access-2" });
+});
+
 test("a client of the application's own may need its `this`, and the bearer's functions none", async () => {
   const { pos } = await connected();
   class Traced {
@@ -156,7 +178,10 @@ test("a retailer option that says itself that nobody is connected means the same
     expect(await failureOf(() => requestBearer(options)({}, { headers: {} }))).toBeInstanceOf(
       NotConnectedError,
     );
-    expect(await requestBearer({ ...options, optional: true })({}, { headers: {} })).toBeUndefined();
+    const headers: RequestMessage["headers"] = { authorization: "Bearer what-the-visitor-sent" };
+    const bearerOf = requestBearer({ ...options, optional: true, header: true });
+    expect(await bearerOf({}, { headers })).toBeUndefined();
+    expect(headers).toEqual({});
   }
 });
 

@@ -90,7 +90,7 @@ export function requestBearer<Context>(
     try {
       const client = await coming;
       if (!client) throw new NotConnectedError();
-      return dressed(client, await client.token(), message);
+      return dressed(client, client.tokenNow?.() ?? (await client.token()), message);
     } catch (error) {
       return orWithout(error, message);
     }
@@ -116,30 +116,23 @@ function headersOf({ headers }: RequestMessage): RequestMessage["headers"] {
 
 const noToken = () => undefined;
 
-/**
- * One for each request, so it is small: most requests use the token or one of the functions, and only that is
- * made. The functions are bound, so that each can be taken off the object.
- */
+/** A class because there is one for each request: getters on its prototype cost nothing, on an object they do. */
 class BearerOfRequest implements RequestBearer {
   readonly domainPrefix: DomainPrefix;
   readonly baseUrl: string;
-  readonly #client: RetailerClient;
+  readonly token: RetailerClient["token"];
+  readonly tokenNow: Required<RetailerClient>["tokenNow"];
+  readonly fetch: RetailerClient["fetch"];
   readonly #accessToken: string;
 
   constructor(client: RetailerClient, accessToken: string) {
+    const { token, tokenNow, fetch } = isPlain(client) ? client : bound(client);
     this.domainPrefix = client.domainPrefix;
     this.baseUrl = client.baseUrl;
-    this.#client = client;
+    this.token = token;
+    this.tokenNow = tokenNow ?? noToken;
+    this.fetch = fetch;
     this.#accessToken = accessToken;
-  }
-  get token(): RetailerClient["token"] {
-    return this.#client.token.bind(this.#client);
-  }
-  get tokenNow(): Required<RetailerClient>["tokenNow"] {
-    return this.#client.tokenNow?.bind(this.#client) ?? noToken;
-  }
-  get fetch(): RetailerClient["fetch"] {
-    return this.#client.fetch.bind(this.#client);
   }
   get accessToken(): string {
     return this.#accessToken;
@@ -147,6 +140,21 @@ class BearerOfRequest implements RequestBearer {
   get authorization(): string {
     return `Bearer ${this.#accessToken}`;
   }
+}
+
+/** Whether its functions need no `this`, as those of `retailPos` do: they are taken as they are. */
+function isPlain(client: RetailerClient): boolean {
+  return Object.getPrototypeOf(client) === Object.prototype;
+}
+
+/** The functions of an application's own class. Bound for each request, which costs more than all the rest here. */
+function bound(client: RetailerClient): Pick<RetailerClient, "token" | "tokenNow" | "fetch"> {
+  const { token, tokenNow, fetch } = client;
+  return {
+    token: token.bind(client),
+    ...(tokenNow && { tokenNow: tokenNow.bind(client) }),
+    fetch: fetch.bind(client),
+  };
 }
 
 type ClientOf<Context> = (

@@ -302,19 +302,45 @@ describe("tokens and retailer", () => {
     expect((await pos.retailer("SHOP").token()).value).toBe("access-shop-1");
   });
 
-  test("each retailer has its own client, however many there are, and again after a disconnect", async () => {
+  test("each retailer has its own client, however many there are", async () => {
     const { pos } = start();
     const names = Array.from({ length: 2_500 }, (_, index) => `shop-${index}`);
-    for (const name of [...names, ...names]) {
-      expect(pos.retailer(name)).toMatchObject({
-        domainPrefix: name,
-        baseUrl: `https://${name}.example.com`,
-      });
+    for (const name of [...names, ...names.reverse(), ...names]) {
+      const baseUrl = `https://${name}.example.com`;
+      expect(pos.retailer(name)).toMatchObject({ domainPrefix: name, baseUrl });
     }
+  });
+
+  test("clients are kept to be handed out again, and not for ever", () => {
+    const { pos } = start();
     const { fetch } = pos.retailer("shop");
     expect(pos.retailer("SHOP").fetch).toBe(fetch);
-    for (const name of names) pos.retailer(name);
-    expect(pos.retailer("shop").fetch).not.toBe(fetch); // not kept for ever
+    for (let index = 0; index < 2_500; index += 1) pos.retailer(`shop-${index}`);
+    expect(pos.retailer("shop").fetch).not.toBe(fetch);
+  });
+
+  test("a client from before goes along with disconnect and login, and so does one asked for anew", async () => {
+    const { pos } = start();
+    const before = pos.retailer("shop");
+    const set = (value: string): TokenSet => ({
+      domainPrefix: SHOP,
+      access: { value, expiresAt: T0 + 86_400_000 },
+      refreshToken: "refresh",
+      issuedAt: T0,
+      version: value,
+    });
+    for (const value of ["access-1", "access-2"]) {
+      await pos.connect(set(value));
+      for (const client of [before, pos.retailer("shop")]) {
+        expect((await client.token()).value).toBe(value);
+        expect(client.tokenNow?.()?.value).toBe(value);
+      }
+      await pos.disconnect("shop");
+      for (const client of [before, pos.retailer("shop")]) {
+        expect(await failureOf(client.token())).toBeInstanceOf(NotConnectedError);
+        expect(client.tokenNow?.()).toBeUndefined();
+      }
+    }
   });
 
   test("what a caller changes of a client is that caller's alone", async () => {

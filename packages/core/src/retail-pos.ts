@@ -10,8 +10,8 @@ import { newVersion, quiet, type TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
 
 /**
- * So many clients are kept to be handed out again: a server wants one for each request, and what requests leave
- * behind costs more than what they compute.
+ * Up to so many clients are kept to be handed out again, then all are dropped: a server wants one for each
+ * request, and what requests leave behind costs more than what they compute.
  */
 const MOST_CLIENTS = 1_000;
 
@@ -90,7 +90,9 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   }
 
   async function disconnect(domainPrefix: string): Promise<void> {
-    await stored.disconnect(parseDomainPrefix(domainPrefix));
+    const prefix = parseDomainPrefix(domainPrefix);
+    await stored.disconnect(prefix);
+    clients.delete(prefix);
   }
 
   function retailer(domainPrefix: string): RetailerClient {

@@ -30,6 +30,7 @@ export function readTokenResponse(
   if (!fields) return undefined;
   const { access_token, refresh_token } = fields;
   const expiresAt = expiryOf(fields, requestedAt);
+  // Field by field, as in rate-limit.ts: spreading what may not be there takes longer than parsing the JSON.
   const response: { -readonly [field in keyof TokenResponse]: TokenResponse[field] } = {
     oddities: odditiesOf(fields),
   };

@@ -32,6 +32,7 @@ export function bearer(options: BearerOptions<Request>): RequestHandler {
   };
 }
 
+/** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
 function later(req: Request, coming: Promise<RequestBearer | undefined>, next: NextFunction): void {
   coming.then(
     (retailPos) => goOn(req, retailPos, next),

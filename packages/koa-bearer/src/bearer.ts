@@ -28,6 +28,7 @@ export function bearer(options: BearerOptions<Context>): Middleware {
   };
 }
 
+/** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
 async function later(ctx: Context, coming: Promise<RequestBearer | undefined>, next: Next): Promise<void> {
   return goOn(ctx, await coming, next);
 }
