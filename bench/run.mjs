@@ -28,19 +28,21 @@ const files = (await readdir(new URL("scenarios/", HERE)))
   .filter((file) => file.endsWith(".mjs"))
   .map((file) => file.replace(/\.mjs$/, ""))
   .sort((one, other) => place(one) - place(other));
-const unknown = named.filter((name) => !files.includes(name));
+const all = [];
+for (const file of files) {
+  const scenarios = [(await import(`./scenarios/${file}.mjs`)).default].flat();
+  all.push(...scenarios.map((scenario) => ({ ...scenario, names: [file, scenario.id] })));
+}
+const known = new Set(all.flatMap(({ names }) => names));
+const unknown = named.filter((name) => !known.has(name));
 if (unknown.length > 0) {
-  console.error(`There is no scenario ${unknown.join(", ")}; there are ${files.join(", ")}`);
+  console.error(`There is no scenario ${unknown.join(", ")}; there are ${[...known].join(", ")}`);
   process.exit(1);
 }
 
-const all = [];
 const fresh = new Map();
-for (const file of files) {
-  const scenarios = [(await import(`./scenarios/${file}.mjs`)).default].flat();
-  all.push(...scenarios);
-  if (named.length > 0 && !named.includes(file)) continue;
-  for (const scenario of scenarios) await runOne(scenario);
+for (const scenario of all) {
+  if (named.length === 0 || scenario.names.some((name) => named.includes(name))) await runOne(scenario);
 }
 if (!values.quick) await publish();
 

@@ -122,9 +122,9 @@ export const engines = {
       tokens,
       asked,
       async fill(size) {
-        database.exec("BEGIN");
+        database.exec("PRAGMA synchronous = OFF"); // each save is a transaction of its own
         await saveAll(tokens.store, size);
-        database.exec("COMMIT");
+        database.exec("PRAGMA synchronous = FULL");
       },
       async bytes() {
         database.exec("PRAGMA wal_checkpoint(TRUNCATE)");

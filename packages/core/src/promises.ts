@@ -48,9 +48,10 @@ export function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): P
       timer = setTimeout(() => reject(tooLate()), lastMs).unref();
     };
     let timer = setTimeout(last, ms - lastMs).unref();
+    const inTime = () => clearTimeout(timer);
     // Resolved once more: what a stranger's store answers may be no promise.
-    Promise.resolve(work)
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer));
+    const settled = Promise.resolve(work);
+    settled.then(inTime, inTime);
+    settled.then(resolve, reject);
   });
 }

@@ -96,11 +96,14 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   }
 
   function retailer(domainPrefix: string): RetailerClient {
-    const prefix = parseDomainPrefix(domainPrefix);
-    return { ...(clients.get(prefix) ?? newClient(prefix)) }; // what a caller changes of it is that caller's alone
+    // A name that is known was checked when it became so.
+    const client = clients.get(domainPrefix as DomainPrefix) ?? clientOf(parseDomainPrefix(domainPrefix));
+    return { ...client }; // what a caller changes of it is that caller's alone
   }
 
-  function newClient(domainPrefix: DomainPrefix): RetailerClient {
+  function clientOf(domainPrefix: DomainPrefix): RetailerClient {
+    const known = clients.get(domainPrefix);
+    if (known) return known;
     const client = retailerClient({
       domainPrefix,
       baseUrl: service.baseUrl(domainPrefix),

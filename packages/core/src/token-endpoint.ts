@@ -202,17 +202,23 @@ function plainText(value: unknown, secrets: readonly string[]): string | undefin
     .slice(0, 200);
 }
 
-/** Reads at most {@link LONGEST_BODY} bytes. */
-async function bodyOf(response: Response): Promise<string | undefined> {
+function bodyOf(response: Response): string | Promise<string | undefined> {
   if (!response.body) return "";
   if (response.status === 429) {
     response.body.cancel().catch(() => {}); // the headers say it all, even if the body never comes
     return "";
   }
-  if (isShort(response.headers)) return response.text(); // in one piece: a stream costs more
+  // In one piece: a stream costs more.
+  return isShort(response.headers)
+    ? response.text()
+    : longBodyOf(response.body as AsyncIterable<Uint8Array>);
+}
+
+/** Reads at most {@link LONGEST_BODY} bytes. */
+async function longBodyOf(body: AsyncIterable<Uint8Array>): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     length += chunk.byteLength;
     if (length > LONGEST_BODY) return undefined; // leaving the loop cancels the rest
     chunks.push(chunk);
