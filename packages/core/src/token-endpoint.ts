@@ -209,9 +209,7 @@ function bodyOf(response: Response): string | Promise<string | undefined> {
     return "";
   }
   // In one piece: a stream costs more.
-  return isShort(response.headers)
-    ? response.text()
-    : longBodyOf(response.body as AsyncIterable<Uint8Array>);
+  return isShort(response.headers) ? response.text() : longBodyOf(response.body as AsyncIterable<Uint8Array>);
 }
 
 /** Reads at most {@link LONGEST_BODY} bytes. */
