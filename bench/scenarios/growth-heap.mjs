@@ -6,7 +6,7 @@ const keepers = {
   texts: "four texts and a Map entry",
   object: "hand-written: an object in a Map",
   ours: "ours",
-  processCopy: "what a process holds of a retailer kept elsewhere",
+  processCopy: "ours, what a process holds of a retailer",
 };
 
 export default {
