@@ -1,4 +1,5 @@
 import type { DomainPrefix } from "./domain-prefix.js";
+import { isRetailPosError, StoreFailedError, type StoreOperation } from "./errors.js";
 import { sleep, within } from "./promises.js";
 import { withoutSecrets } from "./secrets.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
@@ -19,6 +20,8 @@ export interface CheckedStore {
   /** The same, tried again for about three seconds (behaviour 9). */
   putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
   remove(domainPrefix: DomainPrefix): Promise<void>;
+  /** Absent if the store cannot claim. */
+  readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
 }
 
 /** Pauses between the tries. */
@@ -27,26 +30,42 @@ const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
 const ANSWER_WITHIN_MS = 5_000;
 
 export function checkedStore(store: TokenStore): CheckedStore {
-  return { load, save, put, putPatiently, remove };
+  return {
+    load,
+    save,
+    put,
+    putPatiently,
+    remove,
+    claim: typeof store.claim === "function" ? claim : undefined,
+  };
 
   async function load(domainPrefix: DomainPrefix, held?: TokenSet): Promise<TokenSet | undefined> {
-    const record = await clean(() => store.load(domainPrefix), held);
+    const record = await clean("load", domainPrefix, () => store.load(domainPrefix), held);
     return record === undefined || record === null ? undefined : checkStored(record, domainPrefix);
   }
 
   async function save(set: TokenSet): Promise<void> {
-    if (!(await clean(() => store.save(quiet(set)), set))) throw notSaved(set);
+    const saved = await clean("save", set.domainPrefix, () => store.save(quiet(set)), set);
+    if (!saved) throw notSaved(set);
   }
 
   async function remove(domainPrefix: DomainPrefix): Promise<void> {
-    await clean(() => store.remove(domainPrefix));
+    await clean("remove", domainPrefix, () => store.remove(domainPrefix));
+  }
+
+  async function claim(key: string, forMs: number): Promise<boolean> {
+    const answer: unknown = await clean("claim", undefined, () => store.claim?.(key, forMs));
+    if (typeof answer === "boolean") return answer;
+    throw new StoreFailedError("claim", "The store's claim() answered neither true nor false");
   }
 
   async function put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
     let tried = replacing[0];
     for (;;) {
-      if (await clean(() => store.save(quiet(next), tried), next, ...replacing)) return next;
-      const stored = await load(next.domainPrefix, next);
+      const { domainPrefix } = next;
+      const save = () => store.save(quiet(next), tried);
+      if (await clean("save", domainPrefix, save, next, ...replacing)) return next;
+      const stored = await load(domainPrefix, next);
       if (stored?.version === next.version) return next; // saved by a try whose answer was lost
       if (stored && stored.version === tried?.version) throw notSaved(next);
       if (!stored || !isOurs(stored, replacing, next)) return stored;
@@ -59,7 +78,7 @@ export function checkedStore(store: TokenStore): CheckedStore {
       try {
         return await put(next, replacing);
       } catch (error) {
-        if (error instanceof NoAnswerError) throw error; // it had its time
+        if ((error as Error).cause instanceof NoAnswerError) throw error; // it had its time
         await sleep(pauseMs);
       }
     }
@@ -80,17 +99,51 @@ function isOurs(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet
   );
 }
 
-/** Asks the store; what it throws may repeat what it was given. */
-async function clean<T>(ask: () => Promise<T>, ...sets: readonly (TokenSet | undefined)[]): Promise<T> {
+/** Asks the store; what it throws may repeat what it was given, and becomes the cause of our own error. */
+async function clean<T>(
+  operation: StoreOperation,
+  domainPrefix: DomainPrefix | undefined,
+  ask: () => Promise<T> | T,
+  ...sets: readonly (TokenSet | undefined)[]
+): Promise<T> {
   try {
     // What a renewal saves names what it replaces, so an answer that comes later does no harm.
     return await within(ANSWER_WITHIN_MS, ask(), () => new NoAnswerError());
   } catch (error) {
-    throw withoutSecrets(
-      error,
-      sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : [])),
-    );
+    const secrets = sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : []));
+    throw storeFailed(operation, domainPrefix, withoutSecrets(error, secrets));
   }
+}
+
+/** Our stores throw errors of ours, which say it already. */
+function storeFailed(
+  operation: StoreOperation,
+  domainPrefix: DomainPrefix | undefined,
+  cause: unknown,
+): Error {
+  if (isRetailPosError(cause)) return cause;
+  const reason = (cause as { message?: unknown } | null)?.message ?? cause;
+  return new StoreFailedError(
+    operation,
+    `The store could not ${WHAT[operation]}${of(domainPrefix)}: ${reason}`,
+    {
+      domainPrefix,
+      cause,
+    },
+  );
+}
+
+const WHAT: Record<StoreOperation, string> = {
+  load: "load the tokens",
+  save: "save the tokens",
+  remove: "remove the tokens",
+  list: "list the retailers",
+  claim: "claim a key",
+  lock: "take the lock",
+};
+
+function of(domainPrefix: DomainPrefix | undefined): string {
+  return domainPrefix === undefined ? "" : ` of retailer "${domainPrefix}"`;
 }
 
 class NoAnswerError extends Error {
@@ -100,5 +153,7 @@ class NoAnswerError extends Error {
 }
 
 function notSaved({ domainPrefix }: TokenSet): Error {
-  return new Error(`The store did not save the tokens of retailer "${domainPrefix}"`);
+  return new StoreFailedError("save", `The store did not save the tokens of retailer "${domainPrefix}"`, {
+    domainPrefix,
+  });
 }

@@ -9,6 +9,7 @@ export type RetailPosErrorCode =
   | "token_endpoint_failed"
   | "bad_token_response"
   | "client_refused"
+  | "store_failed"
   | "bad_stored_tokens";
 
 /** What every error of this library may carry besides its message. */
@@ -134,12 +135,14 @@ export class TokenEndpointError extends RetailPosError {
   constructor(
     message: string,
     details: RetailPosErrorDetails & {
+      /** What an HTTP handler should answer; default 502. 403 for a code that the service refused. */
+      status?: 403 | undefined;
       endpointStatus?: number | undefined;
       error?: string | undefined;
       errorDescription?: string | undefined;
     } = {},
   ) {
-    super("token_endpoint_failed", 502, message, details);
+    super("token_endpoint_failed", details.status ?? 502, message, details);
     if (details.endpointStatus !== undefined) this.endpointStatus = details.endpointStatus;
     if (details.error !== undefined) this.error = details.error;
     if (details.errorDescription !== undefined) this.errorDescription = details.errorDescription;
@@ -186,6 +189,27 @@ export class ClientRefusedError extends RetailPosError {
   }
 }
 
+/** What was asked of the store, or of the lock, when it failed. */
+export type StoreOperation = "load" | "save" | "remove" | "list" | "claim" | "lock";
+
+/**
+ * The store rejected or did not answer, or the lock could not be taken. Nothing is wrong with the retailer's login:
+ * try again when the store is back. `cause` is what the store said, without secrets.
+ */
+export class StoreFailedError extends RetailPosError {
+  declare readonly code: "store_failed";
+  /** What the store was asked to do. */
+  readonly operation: StoreOperation;
+
+  constructor(operation: StoreOperation, problem: string, details: RetailPosErrorDetails = {}) {
+    super("store_failed", 503, problem, details);
+    this.operation = operation;
+  }
+  static {
+    StoreFailedError.prototype.name = "StoreFailedError";
+  }
+}
+
 /** A store returned a record that is no token set of this retailer. It is left as it is. */
 export class StoredTokensError extends RetailPosError {
   declare readonly code: "bad_stored_tokens";
@@ -211,6 +235,7 @@ export type AnyRetailPosError =
   | TokenEndpointError
   | TokenResponseError
   | ClientRefusedError
+  | StoreFailedError
   | StoredTokensError;
 
 /**

@@ -32,6 +32,8 @@ export {
   RetailPosError,
   type RetailPosErrorCode,
   type RetailPosErrorDetails,
+  StoreFailedError,
+  type StoreOperation,
   StoredTokensError,
   TokenEndpointError,
   TokenResponseError,

@@ -1,3 +1,5 @@
+import { StoreFailedError } from "./errors.js";
+
 /**
  * Runs `work` while nobody else who shares the lock runs work of the same key, and settles as `work`
  * does. It must outlast slow work, and be free again soon after its owner is killed. The contract is
@@ -7,7 +9,9 @@ export type Lock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
  * Settles as the work does: nobody has to wait until the lock is let go, only until that has been asked for (a
- * script may close its database next). Rejects where the lock cannot be taken.
+ * script may close its database next).
+ *
+ * @throws {StoreFailedError} the lock cannot be taken.
  */
 export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -19,6 +23,14 @@ export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): P
       result.then(succeed, fail);
       return result;
     });
-    over.then(() => fail(new Error("The lock did not run its work")), fail);
+    over.then(
+      () => fail(lockFailed("it did not run its work")),
+      (error) => fail(lockFailed(error)),
+    );
   });
+}
+
+function lockFailed(cause: unknown): StoreFailedError {
+  const reason = (cause as { message?: unknown } | null)?.message ?? cause;
+  return new StoreFailedError("lock", `The lock failed: ${reason}`, { cause });
 }

@@ -1,3 +1,4 @@
+import { claimsInMemory } from "./claims.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
@@ -18,6 +19,7 @@ interface Kept {
  */
 export function memoryStore(): TokenStore {
   const sets = new Map<DomainPrefix, Kept>();
+  const claim = claimsInMemory(Date.now);
   return {
     async load(domainPrefix) {
       const kept = sets.get(domainPrefix);
@@ -31,6 +33,7 @@ export function memoryStore(): TokenStore {
     async remove(domainPrefix) {
       sets.delete(domainPrefix);
     },
+    claim: async (key, forMs) => claim(key, forMs),
   };
 }
 

@@ -41,7 +41,7 @@ const LAST_MS = 100;
  * After a thread stood still (a suspended machine, heavy work) its timers come first and its sockets after them:
  * an answer that lies there has to be read before it counts as missing.
  */
-export function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): Promise<T> {
+export function within<T>(ms: number, work: Promise<T> | T, tooLate: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const lastMs = Math.min(LAST_MS, ms / 2);
     const last = () => {

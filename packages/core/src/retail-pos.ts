@@ -40,6 +40,15 @@ export interface RetailPos {
   tokens(domainPrefix: string): TokenSource;
   /** The retailer's API with the bearer on every call. @throws {InvalidDomainPrefixError} */
   retailer(domainPrefix: string): RetailerClient;
+  /**
+   * Lets one caller win: the first to ask for a key gets `true`, everybody else `false` for `forMs` milliseconds. In
+   * all processes that share the store, if the store can `claim`; else among the users of this client. A login is
+   * finished once by it (behaviour 15). Applications with different client ids never meet in one key.
+   *
+   * @throws {TypeError} for an empty key, or a time that is no number of milliseconds above 0.
+   * @throws {StoreFailedError} the store rejected or did not answer; whether it recorded the claim is unknown.
+   */
+  claim(key: string, forMs: number): Promise<boolean>;
 }
 
 /**
@@ -55,7 +64,15 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const stored = storedTokens({ ...checked, endpoint, holdBack: held });
   const clients = new Map<DomainPrefix, RetailerClient>();
 
-  return { authorizationUrl, exchange, connect: stored.connect, disconnect, tokens: stored.source, retailer };
+  return {
+    authorizationUrl,
+    exchange,
+    connect: stored.connect,
+    disconnect,
+    tokens: stored.source,
+    retailer,
+    claim: stored.claim,
+  };
 
   function authorizationUrl(state: string): URL {
     if (typeof state !== "string" || state.length < 8)

@@ -292,7 +292,11 @@ describe("a store that does not answer", () => {
     const failures = Promise.all([value(), login(), pos.disconnect("shop")].map(failureOf));
     await vi.advanceTimersByTimeAsync(5000);
     for (const error of await failures)
-      expect(error).toMatchObject({ message: "The store did not answer within 5000 ms" });
+      expect(error).toMatchObject({
+        code: "store_failed",
+        status: 503,
+        cause: { message: "The store did not answer within 5000 ms" },
+      });
   });
 
   test("when a rotated token is to be saved keeps nobody waiting longer; the save that comes late counts", async () => {

@@ -1,4 +1,5 @@
 import { checkedStore } from "./checked-store.js";
+import { claimsInMemory } from "./claims.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import {
   NotConnectedError,
@@ -7,6 +8,7 @@ import {
   RejectedByApiError,
   RetailPosError,
   StoredTokensError,
+  StoreFailedError,
   TokenResponseError,
 } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
@@ -27,6 +29,7 @@ export interface StoredTokens {
   source(domainPrefix: string): TokenSource;
   connect(tokens: TokenSet): Promise<void>;
   disconnect(domainPrefix: DomainPrefix): Promise<void>;
+  claim(key: string, forMs: number): Promise<boolean>;
 }
 
 export interface StoredTokensOptions {
@@ -53,6 +56,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const { endpoint, holdBack, lock, clientId, renewEarlyMs, cacheMs, clock, observe } = options;
   const store = checkedStore(options.store);
   const retailers = knownRetailers(clock);
+  const claimHere = claimsInMemory(clock);
   let ticks = 0;
 
   return {
@@ -75,6 +79,14 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       await store.remove(domainPrefix);
       loggedIn(retailers.of(domainPrefix), undefined);
       tell(observe, { type: "disconnected", domainPrefix, at: clock() });
+    },
+    async claim(key, forMs) {
+      if (typeof key !== "string" || key === "") throw new TypeError("key must be a non-empty text");
+      if (!(typeof forMs === "number" && Number.isFinite(forMs) && forMs > 0))
+        throw new TypeError("forMs must be a number of milliseconds above 0");
+      return store.claim
+        ? store.claim(`${encodeURIComponent(clientId)}/${key}`, forMs)
+        : claimHere(key, forMs);
     },
   };
 
@@ -400,8 +412,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   function noteFailure(retailer: Retailer, error: unknown): void {
     const { domainPrefix, held } = retailer;
     if (error instanceof ReconnectRequiredError || error instanceof NotConnectedError) return;
-    if (error instanceof RetailPosError && !(error instanceof StoredTokensError))
-      holdBack.failed(domainPrefix, error);
+    const isOfTheStore = error instanceof StoreFailedError || error instanceof StoredTokensError;
+    if (error instanceof RetailPosError && !isOfTheStore) holdBack.failed(domainPrefix, error);
     else holdBack.pause(domainPrefix);
     if (error instanceof RateLimitedError) {
       const { retryAt, rateLimit } = error;

@@ -98,7 +98,7 @@ describe("a save that rejects", () => {
     expect(events.find(({ type }) => type === "unsaved")).toMatchObject({
       domainPrefix: "shop",
       at: time.now,
-      error: { message: "disk full" },
+      error: { code: "store_failed", operation: "save", cause: { message: "disk full" } },
     });
     expect((await inner.load(SHOP))?.refreshToken).toBe("refresh-shop-1");
 

@@ -83,7 +83,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
         new TokenEndpointError(
           `The service refused the code of retailer "${domainPrefix}": expired after 10 minutes, already used, or ` +
             "made for another address. Start again with the login",
-          { domainPrefix, endpointStatus: status, error: "invalid_grant", errorDescription },
+          { domainPrefix, status: 403, endpointStatus: status, error: "invalid_grant", errorDescription },
         );
       return request({ domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse });
     },

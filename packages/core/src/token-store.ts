@@ -17,4 +17,13 @@ export interface TokenStore {
   save(next: TokenSet, replacing?: TokenSet): Promise<boolean>;
   /** Forgets the retailer; nothing happens when there is nothing. */
   remove(domainPrefix: DomainPrefix): Promise<void>;
+  /**
+   * Optional. Lets one caller win, in all processes that share the store: the first to ask for a key gets `true`,
+   * everybody else `false` until `forMs` have passed on the store's own clock. One atomic step. What has ended is
+   * cleared away. Core uses it to finish each login once (behaviour 15).
+   *
+   * @param key any text; it holds no secret.
+   * @param forMs how long the claim lasts, milliseconds, more than 0.
+   */
+  claim?(key: string, forMs: number): Promise<boolean>;
 }

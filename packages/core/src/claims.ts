@@ -1,0 +1,31 @@
+/** Past this many, the oldest leave: their keys could be claimed once more. */
+const MOST_CLAIMS = 100_000;
+
+/**
+ * Claims in this process: the first to ask for a key gets `true`, everybody else `false` for `forMs` milliseconds.
+ *
+ * @param clock epoch milliseconds.
+ */
+export function claimsInMemory(clock: () => number): (key: string, forMs: number) => boolean {
+  const endsAtOf = new Map<string, number>();
+  let sweepAt = 1000;
+
+  return (key, forMs) => {
+    const now = clock();
+    const endsAt = endsAtOf.get(key);
+    if (endsAt !== undefined && now < endsAt) return false;
+    if (endsAtOf.size >= sweepAt) sweep(now);
+    endsAtOf.delete(key); // so that the newest is last
+    endsAtOf.set(key, now + forMs);
+    return true;
+  };
+
+  function sweep(now: number): void {
+    for (const [key, endsAt] of endsAtOf) if (endsAt <= now) endsAtOf.delete(key);
+    for (const key of endsAtOf.keys()) {
+      if (endsAtOf.size < MOST_CLAIMS) break;
+      endsAtOf.delete(key);
+    }
+    sweepAt = Math.min(MOST_CLAIMS, Math.max(1000, 2 * endsAtOf.size));
+  }
+}
