@@ -1,9 +1,10 @@
 import type { DomainPrefix } from "./domain-prefix.js";
-import { isRetailPosError, StoreFailedError, type StoreOperation } from "./errors.js";
+import { isRetailPosError, StoredTokensError, StoreFailedError, type StoreOperation } from "./errors.js";
 import { sleep, within } from "./promises.js";
 import { withoutSecrets } from "./secrets.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
+import type { Versions } from "./versions.js";
 
 /** A token store as the rest of core uses it: records checked, errors without secrets, saves seen through. */
 export interface CheckedStore {
@@ -29,7 +30,7 @@ const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
 /** Some clients queue what they are asked for as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 
-export function checkedStore(store: TokenStore): CheckedStore {
+export function checkedStore(store: TokenStore, versions: Versions): CheckedStore {
   return {
     load,
     save,
@@ -41,15 +42,31 @@ export function checkedStore(store: TokenStore): CheckedStore {
 
   async function load(domainPrefix: DomainPrefix, held?: TokenSet): Promise<TokenSet | undefined> {
     const record = await clean("load", domainPrefix, () => store.load(domainPrefix), held);
-    return record === undefined || record === null ? undefined : checkStored(record, domainPrefix);
+    if (record === undefined || record === null) return undefined;
+    const set = checkStored(record, domainPrefix);
+    if (versions.isForeign(set.version)) throw new OtherApplicationError(domainPrefix);
+    return set;
+  }
+
+  /** @throws {OtherApplicationError} what is stored is not ours to replace or to forget. */
+  async function refuseForeign(domainPrefix: DomainPrefix): Promise<void> {
+    try {
+      await load(domainPrefix);
+    } catch (error) {
+      // A record that cannot be read may be removed; a store that does not answer would not answer again.
+      if (error instanceof OtherApplicationError || isNoAnswer(error)) throw error;
+    }
   }
 
   async function save(set: TokenSet): Promise<void> {
     const saved = await clean("save", set.domainPrefix, () => store.save(quiet(set)), set);
-    if (!saved) throw notSaved(set);
+    if (saved) return;
+    await refuseForeign(set.domainPrefix);
+    throw notSaved(set);
   }
 
   async function remove(domainPrefix: DomainPrefix): Promise<void> {
+    await refuseForeign(domainPrefix);
     await clean("remove", domainPrefix, () => store.remove(domainPrefix));
   }
 
@@ -78,7 +95,7 @@ export function checkedStore(store: TokenStore): CheckedStore {
       try {
         return await put(next, replacing);
       } catch (error) {
-        if ((error as Error).cause instanceof NoAnswerError) throw error; // it had its time
+        if (isNoAnswer(error)) throw error; // it had its time
         await sleep(pauseMs);
       }
     }
@@ -146,10 +163,22 @@ function of(domainPrefix: DomainPrefix | undefined): string {
   return domainPrefix === undefined ? "" : ` of retailer "${domainPrefix}"`;
 }
 
+/** Two applications share a store by mistake: neither may use, replace or delete what the other keeps. */
+class OtherApplicationError extends StoredTokensError {
+  constructor(domainPrefix: DomainPrefix) {
+    const problem = "it belongs to another application (client id), and each needs a store of its own";
+    super(problem, { domainPrefix }, "Nothing was changed");
+  }
+}
+
 class NoAnswerError extends Error {
   constructor() {
     super(`The store did not answer within ${ANSWER_WITHIN_MS} ms`);
   }
+}
+
+function isNoAnswer(error: unknown): boolean {
+  return (error as { cause?: unknown } | null)?.cause instanceof NoAnswerError;
 }
 
 function notSaved({ domainPrefix }: TokenSet): Error {

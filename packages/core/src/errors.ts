@@ -213,11 +213,12 @@ export class StoreFailedError extends RetailPosError {
 /** A store returned a record that is no token set of this retailer. It is left as it is. */
 export class StoredTokensError extends RetailPosError {
   declare readonly code: "bad_stored_tokens";
-  constructor(problem: string, details: RetailPosErrorDetails = {}) {
+  /** @param remedy what to do about it, or what was not done. */
+  constructor(problem: string, details: RetailPosErrorDetails = {}, remedy = "Logging in again replaces it") {
     super(
       "bad_stored_tokens",
       500,
-      `What is stored${details.domainPrefix === undefined ? "" : ` for retailer "${details.domainPrefix}"`} is unusable: ${problem}. Logging in again replaces it`,
+      `What is stored${details.domainPrefix === undefined ? "" : ` for retailer "${details.domainPrefix}"`} is unusable: ${problem}. ${remedy}`,
       details,
     );
   }

@@ -1,4 +1,5 @@
 import type { DomainPrefix } from "./domain-prefix.js";
+import type { StoreOperation } from "./errors.js";
 import type { RateLimit } from "./rate-limit.js";
 
 /** What every event carries. */
@@ -51,6 +52,24 @@ export type RetailPosEvent =
       /** The store did not take a new set; this process keeps it and goes on trying. Look at the store. */
       readonly type: "unsaved";
       /** What the store said. */
+      readonly error: unknown;
+    })
+  | (Partial<EventBase> & {
+      /** A login's code was not traded for tokens. */
+      readonly type: "exchange_failed";
+      /** Epoch milliseconds. */
+      readonly at: number;
+      /** What went wrong; one of this library's errors. */
+      readonly error: unknown;
+    })
+  | (Partial<EventBase> & {
+      /** The store or the lock rejected or did not answer; told once, however often it was tried. */
+      readonly type: "store_failed";
+      /** Epoch milliseconds. */
+      readonly at: number;
+      /** What the store was asked to do. */
+      readonly operation: StoreOperation;
+      /** A `StoreFailedError`. */
       readonly error: unknown;
     });
 

@@ -2,6 +2,7 @@ import { claimsInMemory } from "./claims.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
+import { areOfTwoApplications } from "./versions.js";
 
 /** A set in one flat piece: with many retailers it is what the memory goes to. */
 interface Kept {
@@ -26,7 +27,9 @@ export function memoryStore(): TokenStore {
       return kept && setOf(domainPrefix, kept); // a copy: what a caller does to it stays with the caller
     },
     async save(next, replacing) {
-      if (replacing && sets.get(next.domainPrefix)?.version !== replacing.version) return false;
+      const stored = sets.get(next.domainPrefix)?.version;
+      if (replacing && stored !== replacing.version) return false;
+      if (stored !== undefined && areOfTwoApplications(stored, next.version)) return false;
       sets.set(next.domainPrefix, flat(next));
       return true;
     },

@@ -1,4 +1,4 @@
-import { longestPauseAfter } from "./hold-back.js";
+import { longestPauseAfter } from "./back-off.js";
 import type { Retailer } from "./known-retailers.js";
 import type { TokenSet } from "./token-set.js";
 

@@ -1,13 +1,14 @@
+import { backOff as newBackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import { RateLimitedError, TokenResponseError } from "./errors.js";
-import { tell } from "./events.js";
-import { holdBack } from "./hold-back.js";
+import { exchanges } from "./exchange.js";
+import { loginBackOff as newLoginBackOff } from "./login-back-off.js";
 import { checkOptions, type RetailPosOptions } from "./options.js";
 import { type RetailerClient, retailerClient } from "./retailer-client.js";
 import { storedTokens } from "./stored-tokens.js";
-import { type ExchangeExtra, type TokenAnswer, tokenEndpoint } from "./token-endpoint.js";
-import { newVersion, quiet, type TokenSet } from "./token-set.js";
+import { type ExchangeExtra, tokenEndpoint } from "./token-endpoint.js";
+import type { TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
+import { versionsOf } from "./versions.js";
 
 /**
  * Up to so many clients are kept to be handed out again, then all are dropped: a server wants one for each
@@ -25,11 +26,17 @@ export interface RetailPos {
    */
   authorizationUrl(state: string): URL;
   /**
-   * Trades the callback's code at that retailer's token endpoint (4.2). Stores nothing, and is never
-   * retried. A refused code is a `TokenEndpointError` with `error: "invalid_grant"`.
+   * Trades the callback's code at that retailer's token endpoint (4.2). Stores nothing, and is never retried. One
+   * exchange of a retailer goes out at a time, in all processes that share the lock.
    *
    * @throws {InvalidDomainPrefixError} before anything is sent.
-   * @throws {RateLimitedError | TokenEndpointError | TokenResponseError | ClientRefusedError}
+   * @throws {TokenEndpointError} the endpoint cannot be used; or, with `error: "invalid_grant"` and status 403, the
+   * service refused the code: start the login again.
+   * @throws {RateLimitedError} the service said so; or what remains of its limit is kept for renewals; or codes of this
+   * retailer were refused in the last seconds. `retryAt` says when.
+   * @throws {TokenResponseError} a 2xx that is no usable token response.
+   * @throws {ClientRefusedError} the service refuses this application.
+   * @throws {StoreFailedError} the lock could not be taken; nothing was sent.
    */
   exchange(domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet>;
   /** Keeps a fresh login: replaces whatever is stored for its retailer. */
@@ -58,10 +65,12 @@ export interface RetailPos {
  */
 export function retailPos(options: RetailPosOptions): RetailPos {
   const checked = checkOptions(options);
-  const { service, clientId, redirectUri, clock, observe, fetch } = checked;
-  const held = holdBack(clock);
-  const endpoint = tokenEndpoint(checked);
-  const stored = storedTokens({ ...checked, endpoint, holdBack: held });
+  const { service, clientId, redirectUri, clock, fetch } = checked;
+  const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
+  const endpoint = tokenEndpoint({ ...checked, onRateLimit: loginBackOff.answered });
+  const parts = { ...checked, endpoint, backOff, loginBackOff, versions: versionsOf(clientId) };
+  const stored = storedTokens(parts);
+  const exchange = exchanges(parts);
   const clients = new Map<DomainPrefix, RetailerClient>();
 
   return {
@@ -85,25 +94,6 @@ export function retailPos(options: RetailPosOptions): RetailPos {
       state,
     }).toString();
     return url;
-  }
-
-  async function exchange(domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet> {
-    const retailer = parseDomainPrefix(domainPrefix);
-    if (typeof code !== "string" || code === "") throw new TypeError("code must be a non-empty text");
-    const reason = held.exchange(retailer);
-    if (reason) throw reason;
-    try {
-      const answer = await endpoint.exchange(retailer, code, extra);
-      held.succeeded(retailer, answer.rateLimit);
-      return firstSet(answer, retailer);
-    } catch (error) {
-      if (error instanceof RateLimitedError) {
-        held.failed(retailer, error);
-        const { retryAt, rateLimit } = error;
-        tell(observe, { type: "rate_limited", domainPrefix: retailer, at: clock(), retryAt, rateLimit });
-      }
-      throw error;
-    }
   }
 
   async function disconnect(domainPrefix: string): Promise<void> {
@@ -132,21 +122,4 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     clients.set(domainPrefix, client);
     return client;
   }
-}
-
-/** A login is read strictly: nothing is lost yet, and nothing wrong may get in (2.2, R4). */
-function firstSet({ response, requestedAt }: TokenAnswer, domainPrefix: TokenSet["domainPrefix"]): TokenSet {
-  const { access, refreshToken, oddities } = response;
-  const problem = !access
-    ? "it holds no usable access_token"
-    : refreshToken
-      ? oddities[0]
-      : "it holds no refresh_token";
-  if (problem || !access || !refreshToken) {
-    throw new TokenResponseError(
-      `The token response for the login of retailer "${domainPrefix}" is unusable: ${problem}`,
-      { domainPrefix },
-    );
-  }
-  return quiet({ domainPrefix, access, refreshToken, issuedAt: requestedAt, version: newVersion() });
 }

@@ -140,11 +140,12 @@ describe("a failure never poisons the next call", () => {
   ]) {
     test(`a lock that ${name} fails the callers of that moment only`, async () => {
       const lock = memoryLock();
-      let isBroken = true;
+      let isBroken = false;
       const { login, service, time, value } = start({
         lock: (key, work) => (isBroken ? fails() : lock(key, work)),
       });
       await login();
+      isBroken = true;
       time.now = T0 + DAY_MS;
       expect(await failureOf(value())).toBeInstanceOf(Error);
       isBroken = false;
@@ -155,11 +156,12 @@ describe("a failure never poisons the next call", () => {
 
     test(`a lock that ${name} fails nobody while the held token lives, and is tried again`, async () => {
       const lock = memoryLock();
-      let isBroken = true;
+      let isBroken = false;
       const { login, service, time, types, value } = start({
         lock: (key, work) => (isBroken ? fails() : lock(key, work)),
       });
       await login();
+      isBroken = true;
       time.now = T0 + DAY_MS - 200_000;
       expect(await value()).toBe("access-shop-1");
       await settled();

@@ -290,6 +290,7 @@ describe("a store that does not answer", () => {
     const silent: TokenStore = { load: never, save: never, remove: never };
     const { login, pos, value } = start({ store: silent });
     const failures = Promise.all([value(), login(), pos.disconnect("shop")].map(failureOf));
+    await settled(); // the login's code is traded
     await vi.advanceTimersByTimeAsync(5000);
     for (const error of await failures)
       expect(error).toMatchObject({

@@ -1,3 +1,4 @@
+import { type BackOff, longestPauseAfter } from "./back-off.js";
 import { checkedStore } from "./checked-store.js";
 import { claimsInMemory } from "./claims.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
@@ -12,16 +13,16 @@ import {
   TokenResponseError,
 } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
-import { type HoldBack, longestPauseAfter } from "./hold-back.js";
 import { isUnsaved, knownRetailers, type Retailer } from "./known-retailers.js";
 import { type Lock, underLock } from "./lock.js";
 import { unlessAborted } from "./promises.js";
 import { isAboutTheToken } from "./rejections.js";
 import { join } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
-import { type AccessToken, newVersion, problemWith, quiet, type TokenSet } from "./token-set.js";
+import { type AccessToken, problemWith, quiet, type TokenSet } from "./token-set.js";
 import type { TokenAsk, TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
+import type { Versions } from "./versions.js";
 
 /** The tokens of all retailers of one application: kept in a store, renewed before they end. */
 export interface StoredTokens {
@@ -34,9 +35,10 @@ export interface StoredTokens {
 
 export interface StoredTokensOptions {
   endpoint: TokenEndpoint;
-  holdBack: HoldBack;
+  backOff: BackOff;
   store: TokenStore;
   lock: Lock;
+  versions: Versions;
   /** Part of the lock's key: two applications may renew one retailer's tokens side by side. */
   clientId: string;
   renewEarlyMs: number;
@@ -53,8 +55,8 @@ const MOST_UNSAVED = 16;
 const MOST_REJECTED = 8;
 
 export function storedTokens(options: StoredTokensOptions): StoredTokens {
-  const { endpoint, holdBack, lock, clientId, renewEarlyMs, cacheMs, clock, observe } = options;
-  const store = checkedStore(options.store);
+  const { endpoint, backOff, versions, lock, clientId, renewEarlyMs, cacheMs, clock, observe } = options;
+  const store = checkedStore(options.store, versions);
   const retailers = knownRetailers(clock);
   const claimHere = claimsInMemory(clock);
   let ticks = 0;
@@ -70,7 +72,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       const domainPrefix = parseDomainPrefix(tokens?.domainPrefix);
       const problem = problemWith(tokens, domainPrefix);
       if (problem) throw new TypeError(`tokens is no token set: ${problem}`);
-      const set = quiet(tokens);
+      const set = quiet({ ...tokens, version: versions.own(tokens.version) });
       await store.save(set);
       loggedIn(retailers.of(domainPrefix), set);
       tell(observe, { type: "connected", domainPrefix, at: clock() });
@@ -158,7 +160,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   function serve(retailer: Retailer, held: TokenSet, now = clock()): AccessToken {
     if (retailer.renewing) return held.access;
     if (isUnsaved(retailer)) void saveAgain(retailer);
-    if (now >= dueAt(held) && !refusal(held) && !holdBack.early(retailer.domainPrefix)) {
+    if (now >= dueAt(held) && !refusal(held) && !backOff.early(retailer.domainPrefix)) {
       renew(retailer, held).catch(() => {}); // behaviour 6: observed, but nobody's failure
     }
     return held.access;
@@ -213,7 +215,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     answer: TokenAnswer,
     logins: number,
   ): Promise<TokenSet> {
-    const next = renewed(held, answer);
+    const next = renewed(held, answer, versions.next());
     const kept = await write(retailer, next, held, logins, store.putPatiently);
     if (!kept) throw new NotConnectedError(retailer); // disconnected meanwhile
     throwIfUseless(retailer, answer);
@@ -238,7 +240,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     logins: number,
   ): Promise<TokenSet> {
     const { domainPrefix } = retailer;
-    const marked = quiet({ ...held, version: newVersion(), refusedAt: clock() });
+    const marked = quiet({ ...held, version: versions.next(), refusedAt: clock() });
     const newest = await write(retailer, marked, held, logins, store.put);
     if (!newest) throw new NotConnectedError(retailer);
     if (!refusal(newest)) return newest;
@@ -369,7 +371,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   }
 
   function heldBack(held: TokenSet): RetailPosError | undefined {
-    return refusal(held) ?? holdBack.renewal(held.domainPrefix);
+    return refusal(held) ?? backOff.renewal(held.domainPrefix);
   }
 
   function refusal({ domainPrefix, refusedAt }: TokenSet): ReconnectRequiredError | undefined {
@@ -397,7 +399,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   function noteSuccess(retailer: Retailer, held: TokenSet, next: TokenSet, answer: TokenAnswer): void {
     const { domainPrefix } = retailer;
-    holdBack.succeeded(domainPrefix, answer.rateLimit);
+    backOff.succeeded(domainPrefix, answer.rateLimit);
     if (retailer.held?.version !== next.version) return; // somebody else's set took its place
     const rotated = next.refreshToken !== held.refreshToken;
     tell(observe, {
@@ -413,8 +415,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     const { domainPrefix, held } = retailer;
     if (error instanceof ReconnectRequiredError || error instanceof NotConnectedError) return;
     const isOfTheStore = error instanceof StoreFailedError || error instanceof StoredTokensError;
-    if (error instanceof RetailPosError && !isOfTheStore) holdBack.failed(domainPrefix, error);
-    else holdBack.pause(domainPrefix);
+    if (error instanceof RetailPosError && !isOfTheStore) backOff.failed(domainPrefix, error);
+    else backOff.pause(domainPrefix);
     if (error instanceof RateLimitedError) {
       const { retryAt, rateLimit } = error;
       tell(observe, { type: "rate_limited", domainPrefix, at: clock(), retryAt, rateLimit });
@@ -430,12 +432,12 @@ function withHeld([first, ...later]: readonly TokenSet[], held: TokenSet): Token
 }
 
 /** R4: a new refresh token takes the old one's place, no new one leaves it; without an access token the old stays. */
-function renewed(held: TokenSet, { response, requestedAt }: TokenAnswer): TokenSet {
+function renewed(held: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
   return quiet({
     domainPrefix: held.domainPrefix,
     access: response.access ?? held.access,
     refreshToken: response.refreshToken ?? held.refreshToken,
     issuedAt: response.access ? requestedAt : held.issuedAt,
-    version: newVersion(),
+    version,
   });
 }

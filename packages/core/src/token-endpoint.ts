@@ -52,6 +52,8 @@ export interface TokenEndpointOptions {
   userAgent: string;
   fetch: typeof globalThis.fetch;
   clock: () => number;
+  /** Told what each answer, good or bad, says of the rate limit (section 8). */
+  onRateLimit?: (domainPrefix: DomainPrefix, rateLimit: RateLimit) => void;
 }
 
 /** What one request is about: enough to speak of it without showing a secret. */
@@ -102,6 +104,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     const requestedAt = clock();
     const answer = await send(grant);
     const rateLimit = parseRateLimit(answer.headers);
+    if (rateLimit) options.onRateLimit?.(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {
       const now = clock();
       throw new RateLimitedError(retryAtOf(rateLimit, now), now, rateLimit, grant);

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { StoredTokensError } from "./errors.js";
-import { checkStored, isBearerValue, newVersion, problemWith, quiet, quietAccess } from "./token-set.js";
+import { checkStored, isBearerValue, problemWith, quiet, quietAccess } from "./token-set.js";
 
 const T0 = Date.UTC(2030, 0, 1);
 const shop = parseDomainPrefix("shop");
@@ -17,10 +17,6 @@ const complete = {
   version: "1",
   refusedAt: T0 + 2,
 };
-
-test("a version is new every time", () => {
-  expect(new Set(Array.from({ length: 1_000 }, newVersion)).size).toBe(1_000);
-});
 
 describe("a bearer value", () => {
   for (const value of ["a", "~!@#$%^&*()", "a.b-c_d~e+f/g==", "x".repeat(8_192)]) {

@@ -25,12 +25,6 @@ export interface TokenSet {
   readonly refusedAt?: number;
 }
 
-/** A version that no other set has, here or in any other process: a random UUID, in 22 characters. */
-export function newVersion(): string {
-  // Written anew: the text of randomUUID is a chain of pieces, each an object of its own in memory.
-  return Buffer.from(crypto.randomUUID().replaceAll("-", ""), "hex").toString("base64url");
-}
-
 /** Whether a text can stand behind `Bearer ` in a header (RFC 6750, section 2.1, without its narrower alphabet). */
 export function isBearerValue(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]+$/.test(value);

@@ -10,7 +10,9 @@ export interface TokenStore {
   /** The retailer's set, as a copy of its own; `undefined` when there is none. */
   load(domainPrefix: DomainPrefix): Promise<TokenSet | undefined>;
   /**
-   * Keeps `next`. With `replacing`: only while the store still holds that version (compare-and-set).
+   * Keeps `next`. With `replacing`: only while the store still holds that version (compare-and-set). Without it,
+   * what another application stored is best not replaced: versions that end in two different marks, a tilde and
+   * seven characters, belong to two client ids.
    *
    * @returns whether it saved. It rejects only when it cannot tell.
    */

@@ -2,12 +2,15 @@ import type { DomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, type RetailPosError } from "./errors.js";
 import { type RateLimit, retryAtOf } from "./rate-limit.js";
 
-/** Decides, retailer by retailer, when a token request may not go out (behaviour 7). */
-export interface HoldBack {
-  /** The error that a renewal meets right now; `undefined` when it may go out. */
+/**
+ * Decides, retailer by retailer, when a renewal may not go out (behaviour 7): after a 429 until the reset, after any
+ * other failure for 1 s doubling to 60 s. Other retailers are unaffected.
+ */
+export interface BackOff {
+  /** The error that a renewal meets right now; `undefined` if it may go out. */
   renewal(domainPrefix: DomainPrefix): RetailPosError | undefined;
-  /** The same for an exchange: only a 429 stands in the way of a person who logs in. */
-  exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined;
+  /** The 429 that a login meets right now: no other failure stands in the way of a person. */
+  limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
   /** Whether renewals before expiry should wait, because the service said nothing remains or the store failed. */
   early(domainPrefix: DomainPrefix): boolean;
   failed(domainPrefix: DomainPrefix, error: RetailPosError): void;
@@ -16,10 +19,10 @@ export interface HoldBack {
   pause(domainPrefix: DomainPrefix): void;
 }
 
-interface Hold {
+interface Pause {
   readonly at: number;
   readonly until: number;
-  /** Absent where only early renewals are held back. */
+  /** Absent if only early renewals wait. */
   readonly error?: RetailPosError;
   /** Failures in a row. */
   readonly failures: number;
@@ -27,49 +30,46 @@ interface Hold {
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Past this many retailers, holds that have run out are swept away. */
+/** Past this many retailers, pauses that are over are swept away. */
 const FIRST_SWEEP_AT = 1000;
-/** Past this many that still hold, the oldest go: these retailers would be asked for once more. */
-const MOST_HOLDS = 20_000;
+/** Past this many that still last, the oldest go: these retailers would be asked for once more. */
+const MOST_PAUSES = 20_000;
 
-export function holdBack(clock: () => number): HoldBack {
-  const holds = new Map<DomainPrefix, Hold>();
+export function backOff(clock: () => number): BackOff {
+  const pauses = new Map<DomainPrefix, Pause>();
   let sweepAt = FIRST_SWEEP_AT;
 
   return {
     renewal(domainPrefix) {
-      const hold = active(domainPrefix);
-      return hold?.error instanceof RateLimitedError ? limited(hold.error) : hold?.error;
+      const pause = active(domainPrefix);
+      return pause?.error instanceof RateLimitedError ? fromNow(pause.error) : pause?.error;
     },
-    exchange(domainPrefix) {
+    limit(domainPrefix) {
       const error = active(domainPrefix)?.error;
-      return error instanceof RateLimitedError ? limited(error) : undefined;
+      return error instanceof RateLimitedError ? fromNow(error) : undefined;
     },
     early(domainPrefix) {
       return active(domainPrefix) !== undefined;
     },
     failed(domainPrefix, error) {
       if (isLimited(domainPrefix) && !(error instanceof RateLimitedError)) return;
-      const failures = (holds.get(domainPrefix)?.failures ?? 0) + 1;
+      const failures = (pauses.get(domainPrefix)?.failures ?? 0) + 1;
       const at = clock();
       const until = error instanceof RateLimitedError ? error.retryAt : at + pauseAfter(failures);
-      keep(domainPrefix, { at, until, error, failures });
+      remember(domainPrefix, { at, until, error, failures });
     },
     succeeded(domainPrefix, rateLimit) {
       if (isLimited(domainPrefix)) return;
-      holds.delete(domainPrefix);
+      pauses.delete(domainPrefix);
       const at = clock();
       if (rateLimit?.remaining === 0)
-        keep(domainPrefix, { at, until: retryAtOf(rateLimit, at), failures: 0 });
+        remember(domainPrefix, { at, until: retryAtOf(rateLimit, at), failures: 0 });
     },
     pause(domainPrefix) {
       const at = clock();
       if (active(domainPrefix)) return;
-      keep(domainPrefix, {
-        at,
-        until: at + FIRST_PAUSE_MS,
-        failures: holds.get(domainPrefix)?.failures ?? 0,
-      });
+      const failures = pauses.get(domainPrefix)?.failures ?? 0;
+      remember(domainPrefix, { at, until: at + FIRST_PAUSE_MS, failures });
     },
   };
 
@@ -78,35 +78,35 @@ export function holdBack(clock: () => number): HoldBack {
     return active(domainPrefix)?.error instanceof RateLimitedError;
   }
 
-  /** Not active outside its own span: a clock that jumps back must not hold a retailer for a day. */
-  function active(domainPrefix: DomainPrefix): Hold | undefined {
-    const hold = holds.get(domainPrefix);
-    if (!hold) return undefined;
+  /** Not active outside its own span: a clock that jumps back must not stop a retailer for a day. */
+  function active(domainPrefix: DomainPrefix): Pause | undefined {
+    const pause = pauses.get(domainPrefix);
+    if (!pause) return undefined;
     const now = clock();
-    return hold.at <= now && now < hold.until ? hold : undefined;
+    return pause.at <= now && now < pause.until ? pause : undefined;
   }
 
   /** The remembered error, with a `Retry-After` that counts from now. */
-  function limited({ retryAt, rateLimit, domainPrefix }: RateLimitedError): RateLimitedError {
+  function fromNow({ retryAt, rateLimit, domainPrefix }: RateLimitedError): RateLimitedError {
     return new RateLimitedError(retryAt, clock(), rateLimit, { domainPrefix });
   }
 
-  function keep(domainPrefix: DomainPrefix, hold: Hold): void {
-    if (holds.size >= sweepAt) sweep();
-    holds.set(domainPrefix, hold);
+  function remember(domainPrefix: DomainPrefix, pause: Pause): void {
+    if (pauses.size >= sweepAt) sweep();
+    pauses.set(domainPrefix, pause);
   }
 
-  /** A hold that ran out more than the longest pause ago has nothing left to say, not even how many failed. */
+  /** A pause that ended longer ago than the longest lasts has nothing left to say, not even how many failed. */
   function sweep(): void {
     const now = clock();
-    for (const [domainPrefix, { at, until }] of holds) {
-      if (now < at || now >= until + LONGEST_PAUSE_MS) holds.delete(domainPrefix);
+    for (const [domainPrefix, { at, until }] of pauses) {
+      if (now < at || now >= until + LONGEST_PAUSE_MS) pauses.delete(domainPrefix);
     }
-    for (const domainPrefix of holds.keys()) {
-      if (holds.size <= MOST_HOLDS / 2) break;
-      holds.delete(domainPrefix);
+    for (const domainPrefix of pauses.keys()) {
+      if (pauses.size <= MOST_PAUSES / 2) break;
+      pauses.delete(domainPrefix);
     }
-    sweepAt = Math.max(FIRST_SWEEP_AT, 2 * holds.size);
+    sweepAt = Math.max(FIRST_SWEEP_AT, 2 * pauses.size);
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { type BackOff, backOff } from "./back-off.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, type RetailPosError, TokenEndpointError } from "./errors.js";
-import { type HoldBack, holdBack } from "./hold-back.js";
 
 const T0 = Date.UTC(2030, 0, 1);
 const shop = parseDomainPrefix("shop");
@@ -10,7 +10,7 @@ const other = parseDomainPrefix("other");
 test("nothing is held back before something has failed", () => {
   const { held } = start();
   expect(held.renewal(shop)).toBeUndefined();
-  expect(held.exchange(shop)).toBeUndefined();
+  expect(held.limit(shop)).toBeUndefined();
   expect(held.early(shop)).toBe(false);
 });
 
@@ -21,12 +21,12 @@ describe("after a 429", () => {
     for (const now of [T0, T0 + 1, T0 + 29_999]) {
       time.now = now;
       expect(held.renewal(shop)).toBeInstanceOf(RateLimitedError);
-      expect(held.exchange(shop)).toBeInstanceOf(RateLimitedError);
+      expect(held.limit(shop)).toBeInstanceOf(RateLimitedError);
       expect(held.early(shop)).toBe(true);
     }
     time.now = T0 + 30_000;
     expect(held.renewal(shop)).toBeUndefined();
-    expect(held.exchange(shop)).toBeUndefined();
+    expect(held.limit(shop)).toBeUndefined();
     expect(held.early(shop)).toBe(false);
   });
 
@@ -37,14 +37,14 @@ describe("after a 429", () => {
     time.now = T0 + 20_000;
     const facts = { retryAt: T0 + 30_000, rateLimit, domainPrefix: shop, headers: { "Retry-After": "10" } };
     expect(held.renewal(shop)).toMatchObject(facts);
-    expect(held.exchange(shop)).toMatchObject(facts);
+    expect(held.limit(shop)).toMatchObject(facts);
   });
 
   test("other retailers are unaffected", () => {
     const { held, limited } = start();
     held.failed(shop, limited(T0 + 30_000));
     expect(held.renewal(other)).toBeUndefined();
-    expect(held.exchange(other)).toBeUndefined();
+    expect(held.limit(other)).toBeUndefined();
     expect(held.early(other)).toBe(false);
   });
 
@@ -61,7 +61,7 @@ describe("after a 429", () => {
     held.failed(shop, down);
     time.now = T0 + 120_000;
     expect(held.renewal(shop)).toBeInstanceOf(RateLimitedError);
-    expect(held.exchange(shop)).toBeInstanceOf(RateLimitedError);
+    expect(held.limit(shop)).toBeInstanceOf(RateLimitedError);
   });
 
   test("neither does a success, of a request that was already under way", () => {
@@ -70,7 +70,7 @@ describe("after a 429", () => {
     held.succeeded(shop, { remaining: 3, resetAt: T0 + 600_000 });
     time.now = T0 + 599_999;
     expect(held.renewal(shop)).toBeInstanceOf(RateLimitedError);
-    expect(held.exchange(shop)).toBeInstanceOf(RateLimitedError);
+    expect(held.limit(shop)).toBeInstanceOf(RateLimitedError);
   });
 
   test("a second one, once the first has run out, counts like the first", () => {
@@ -121,7 +121,7 @@ describe("after other failures", () => {
   test("a person may log in all the same", () => {
     const { down, held } = start();
     held.failed(shop, down);
-    expect(held.exchange(shop)).toBeUndefined();
+    expect(held.limit(shop)).toBeUndefined();
   });
 
   test("other retailers are unaffected", () => {
@@ -168,7 +168,7 @@ describe("Remaining: 0 on a success", () => {
       time.now = until - 1;
       expect(held.early(shop)).toBe(true);
       expect(held.renewal(shop)).toBeUndefined();
-      expect(held.exchange(shop)).toBeUndefined();
+      expect(held.limit(shop)).toBeUndefined();
       expect(held.early(other)).toBe(false);
       time.now = until;
       expect(held.early(shop)).toBe(false);
@@ -190,7 +190,7 @@ describe("a pause, because the store or the lock failed,", () => {
     held.pause(shop);
     expect(held.early(shop)).toBe(true);
     expect(held.renewal(shop)).toBeUndefined();
-    expect(held.exchange(shop)).toBeUndefined();
+    expect(held.limit(shop)).toBeUndefined();
     time.now += 1_000;
     expect(held.early(shop)).toBe(false);
   });
@@ -226,14 +226,14 @@ test("thousands of retailers may be held back at once: none is forgotten before 
 });
 
 function start(): {
-  held: HoldBack;
+  held: BackOff;
   time: { now: number };
   down: RetailPosError;
   limited: (retryAt: number) => RateLimitedError;
 } {
   const time = { now: T0 };
   return {
-    held: holdBack(() => time.now),
+    held: backOff(() => time.now),
     time,
     down: new TokenEndpointError("down"),
     limited: (retryAt) => new RateLimitedError(retryAt, time.now),

@@ -1,0 +1,124 @@
+import type { BackOff } from "./back-off.js";
+import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
+import { isRetailPosError, RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
+import { type RetailPosEvent, tell } from "./events.js";
+import { type Lock, underLock } from "./lock.js";
+import type { LoginBackOff } from "./login-back-off.js";
+import type { ExchangeExtra, TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
+import { quiet, type TokenSet } from "./token-set.js";
+import type { Versions } from "./versions.js";
+
+export interface ExchangeOptions {
+  endpoint: TokenEndpoint;
+  backOff: BackOff;
+  loginBackOff: LoginBackOff;
+  lock: Lock;
+  clientId: string;
+  versions: Versions;
+  clock: () => number;
+  observe: ((event: RetailPosEvent) => void) | undefined;
+}
+
+/** How many logins of one retailer may wait for each other in this process: a stranger may start any number. */
+const MOST_WAITING = 100;
+
+/**
+ * Trades codes for tokens (4.2). One exchange of a retailer at a time goes out, in all processes that share the lock,
+ * so that what one learns of the rate limit is known before the next is sent.
+ */
+export function exchanges(options: ExchangeOptions) {
+  const { endpoint, backOff, loginBackOff, lock, clientId, versions, clock, observe } = options;
+  const waiting = new Map<DomainPrefix, number>();
+
+  return async (domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet> => {
+    let retailer: DomainPrefix | undefined;
+    try {
+      retailer = parseDomainPrefix(domainPrefix);
+      if (typeof code !== "string" || code === "") throw new TypeError("code must be a non-empty text");
+      return await inTurn(retailer, code, extra);
+    } catch (error) {
+      tellFailure(retailer, error);
+      throw error;
+    }
+  };
+
+  async function inTurn(retailer: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenSet> {
+    throwIfHeldUp(retailer);
+    const others = waiting.get(retailer) ?? 0;
+    if (others >= MOST_WAITING) throw tooMany(retailer);
+    waiting.set(retailer, others + 1);
+    try {
+      return await underLock(lock, `${clientId}/login/${retailer}`, async () => {
+        throwIfHeldUp(retailer); // whoever came before may have been refused
+        return send(retailer, code, extra);
+      });
+    } finally {
+      const left = (waiting.get(retailer) ?? 1) - 1;
+      if (left > 0) waiting.set(retailer, left);
+      else waiting.delete(retailer);
+    }
+  }
+
+  async function send(retailer: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenSet> {
+    try {
+      const answer = await endpoint.exchange(retailer, code, extra);
+      backOff.succeeded(retailer, answer.rateLimit);
+      loginBackOff.succeeded(retailer);
+      return firstSet(answer, retailer, versions);
+    } catch (error) {
+      if (error instanceof RateLimitedError) limited(retailer, error);
+      if (isRefusedCode(error)) loginBackOff.codeRefused(retailer);
+      throw error;
+    }
+  }
+
+  function limited(domainPrefix: DomainPrefix, error: RateLimitedError): void {
+    backOff.failed(domainPrefix, error);
+    const { retryAt, rateLimit } = error;
+    tell(observe, { type: "rate_limited", domainPrefix, at: clock(), retryAt, rateLimit });
+  }
+
+  function throwIfHeldUp(retailer: DomainPrefix): void {
+    const reason = backOff.limit(retailer) ?? loginBackOff.exchange(retailer);
+    if (reason) throw reason;
+  }
+
+  function tooMany(domainPrefix: DomainPrefix): RateLimitedError {
+    const now = clock();
+    return new RateLimitedError(now + 1000, now, undefined, { domainPrefix });
+  }
+
+  function tellFailure(retailer: DomainPrefix | undefined, error: unknown): void {
+    if (error instanceof TypeError) return; // a mistake of the program's, not of the login
+    const about = { ...(retailer !== undefined && { domainPrefix: retailer }), at: clock() };
+    if (error instanceof StoreFailedError)
+      tell(observe, { type: "store_failed", ...about, operation: error.operation, error });
+    tell(observe, { type: "exchange_failed", ...about, error });
+  }
+}
+
+/** A subclass's parser may have put an error of its own in the place of ours; it speaks of a refusal too. */
+function isRefusedCode(error: unknown): boolean {
+  return !isRetailPosError(error) || (error.code === "token_endpoint_failed" && error.status === 403);
+}
+
+/** A login is read strictly: nothing is lost yet, and nothing wrong may get in (2.2, R4). */
+function firstSet(
+  { response, requestedAt }: TokenAnswer,
+  domainPrefix: DomainPrefix,
+  versions: Versions,
+): TokenSet {
+  const { access, refreshToken, oddities } = response;
+  const problem = !access
+    ? "it holds no usable access_token"
+    : refreshToken
+      ? oddities[0]
+      : "it holds no refresh_token";
+  if (problem || !access || !refreshToken) {
+    throw new TokenResponseError(
+      `The token response for the login of retailer "${domainPrefix}" is unusable: ${problem}`,
+      { domainPrefix },
+    );
+  }
+  return quiet({ domainPrefix, access, refreshToken, issuedAt: requestedAt, version: versions.next() });
+}

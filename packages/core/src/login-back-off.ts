@@ -1,0 +1,90 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+import { RateLimitedError } from "./errors.js";
+import { type RateLimit, retryAtOf } from "./rate-limit.js";
+
+/**
+ * Keeps logins from using up what a connected store's renewals need (behaviour 7). Anybody can make a callback with a
+ * made-up code and somebody else's domain prefix, and each costs that retailer's token endpoint a request.
+ */
+export interface LoginBackOff {
+  /** The error that a login of this retailer meets right now; `undefined` if its code may be sent. */
+  exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined;
+  /** Any answer of the token endpoint: what it says of the rate limit. */
+  answered(domainPrefix: DomainPrefix, rateLimit: RateLimit): void;
+  /** The service refused a code: the next exchange waits 1 s, doubling to 10 s. */
+  codeRefused(domainPrefix: DomainPrefix): void;
+  succeeded(domainPrefix: DomainPrefix): void;
+}
+
+/** What one process knows of one retailer's logins. */
+interface Known {
+  /** As the service last said it, and when. */
+  rateLimit?: RateLimit | undefined;
+  seenAt: number;
+  /** Codes refused in a row, and when the last was. */
+  refused: number;
+  refusedAt: number;
+}
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 10_000;
+/** This part of the limit is for renewals. */
+const RESERVE = 0.1;
+/** Past this many retailers, those that were heard of longest ago leave. */
+const MOST_RETAILERS = 20_000;
+
+export function loginBackOff(clock: () => number): LoginBackOff {
+  const retailers = new Map<DomainPrefix, Known>();
+
+  return {
+    exchange(domainPrefix) {
+      const known = retailers.get(domainPrefix);
+      if (!known) return undefined;
+      const now = clock();
+      const retryAt = Math.max(afterRefusal(known, now), afterReserve(known, now));
+      if (retryAt <= now) return undefined;
+      return new RateLimitedError(retryAt, now, known.rateLimit, { domainPrefix });
+    },
+    answered(domainPrefix, rateLimit) {
+      const isReserveLeft = !isReserve(rateLimit);
+      const known = retailers.get(domainPrefix);
+      if (!known && isReserveLeft) return; // nothing that a login would have to know
+      remember(domainPrefix, { ...(known ?? NOTHING), rateLimit, seenAt: clock() });
+    },
+    codeRefused(domainPrefix) {
+      const known = retailers.get(domainPrefix) ?? NOTHING;
+      remember(domainPrefix, { ...known, refused: known.refused + 1, refusedAt: clock() });
+    },
+    succeeded(domainPrefix) {
+      const known = retailers.get(domainPrefix);
+      if (known) known.refused = 0;
+    },
+  };
+
+  function remember(domainPrefix: DomainPrefix, known: Known): void {
+    retailers.delete(domainPrefix); // so that the newest is last
+    for (const oldest of retailers.keys()) {
+      if (retailers.size < MOST_RETAILERS) break;
+      retailers.delete(oldest);
+    }
+    retailers.set(domainPrefix, known);
+  }
+}
+
+const NOTHING: Known = { seenAt: 0, refused: 0, refusedAt: 0 };
+
+/** 0 if no refused code stands in the way, or the clock was set back. */
+function afterRefusal({ refused, refusedAt }: Known, now: number): number {
+  if (refused === 0 || now < refusedAt) return 0;
+  return refusedAt + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(refused - 1, 10));
+}
+
+/** Until the reset, if what remains is the reserve; 0 otherwise. */
+function afterReserve({ rateLimit, seenAt }: Known, now: number): number {
+  return rateLimit && isReserve(rateLimit) && now >= seenAt ? retryAtOf(rateLimit, seenAt) : 0;
+}
+
+/** Without a limit to take a tenth of, only "nothing remains" counts. */
+function isReserve({ limit = 0, remaining }: RateLimit): boolean {
+  return remaining !== undefined && remaining <= limit * RESERVE;
+}

@@ -1,0 +1,48 @@
+/** Makes the versions of token sets, and tells those of another application apart. */
+export interface Versions {
+  /** One that no other set has, here or in any other process. */
+  next(): string;
+  /** The given one, marked as this application's. */
+  own(version: string): string;
+  /** Whether another application made it. Versions without a mark are of 0.1.0 or made by hand: nobody can tell. */
+  isForeign(version: string): boolean;
+}
+
+const MARK = /~[0-9a-z]{7}$/;
+
+/**
+ * A version carries a mark made from the client id. Two applications that share a store by mistake would otherwise use,
+ * replace and delete each other's tokens: the refresh token of one is worthless to the other.
+ */
+export function versionsOf(clientId: string): Versions {
+  const mark = `~${markOf(clientId)}`;
+  return {
+    next: () => randomText() + mark,
+    own: (version) => (version.endsWith(mark) ? version : version + mark),
+    isForeign: (version) => MARK.test(version) && !version.endsWith(mark),
+  };
+}
+
+/**
+ * Whether the two carry marks of two applications. A store that is asked to replace the one by the other without
+ * comparing, because somebody logged in, had better refuse.
+ */
+export function areOfTwoApplications(one: string, other: string): boolean {
+  return MARK.test(one) && MARK.test(other) && one.slice(-8) !== other.slice(-8);
+}
+
+/** 122 random bits: a random UUID (RFC 9562) in 22 characters. */
+function randomText(): string {
+  const hex = crypto.randomUUID().replaceAll("-", "");
+  let bytes = "";
+  for (let at = 0; at < 32; at += 2) bytes += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16));
+  // Written anew by btoa: the text of randomUUID is a chain of pieces, each an object of its own in memory.
+  return btoa(bytes).slice(0, 22).replaceAll("+", "-").replaceAll("/", "_");
+}
+
+/** FNV-1a, 32 bits: it has to differ for two client ids, not to resist anybody. */
+function markOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash.toString(36).padStart(7, "0");
+}
