@@ -98,7 +98,10 @@ export function fakeService({ rotates = true, lifetimeSeconds = 86_400 } = {}): 
 export interface Started {
   readonly pos: RetailPos;
   readonly service: FakeService;
+  /** What was observed, but for {@link counts}. */
   readonly events: RetailPosEvent[];
+  /** The events that count requests and callers: `token_request` and `caller_failed`. */
+  readonly counts: RetailPosEvent[];
   readonly time: { now: number };
   /** The retailer "shop". */
   readonly shop: TokenSource;
@@ -116,6 +119,8 @@ export function start(
   time: { now: number } = { now: T0 },
 ): Started {
   const events: RetailPosEvent[] = [];
+  const counts: RetailPosEvent[] = [];
+  const isCount = ({ type }: RetailPosEvent) => type === "token_request" || type === "caller_failed";
   const pos = retailPos({
     authUrl: "https://login.example.com",
     baseUrl: "https://{domain_prefix}.example.com",
@@ -124,7 +129,7 @@ export function start(
     redirectUri: "https://app.example.net/callback",
     fetch: service.fetch,
     clock: () => time.now,
-    observe: (event) => void events.push(event),
+    observe: (event) => void (isCount(event) ? counts : events).push(event),
     ...options,
   });
   const shop = pos.tokens("shop");
@@ -132,6 +137,7 @@ export function start(
     pos,
     service,
     events,
+    counts,
     time,
     shop,
     async login(retailer = "shop") {

@@ -20,6 +20,8 @@ export interface CheckedStore {
   put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
   /** The same, tried again for about three seconds (behaviour 9). */
   putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+  /** The same as `put`, for a set whose failure to be saved was told already. */
+  putQuietly(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
   remove(domainPrefix: DomainPrefix): Promise<void>;
   /** Absent if the store cannot claim. */
   readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
@@ -30,15 +32,34 @@ const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
 /** Some clients queue what they are asked for as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 
-export function checkedStore(store: TokenStore, versions: Versions): CheckedStore {
+/** @param failed told of each operation that failed, once however often it was tried. */
+export function checkedStore(
+  store: TokenStore,
+  versions: Versions,
+  failed: (error: StoreFailedError) => void,
+): CheckedStore {
   return {
-    load,
-    save,
-    put,
-    putPatiently,
-    remove,
-    claim: typeof store.claim === "function" ? claim : undefined,
+    load: told(load),
+    save: told(save),
+    put: told(put),
+    putPatiently: told(putPatiently),
+    putQuietly: put,
+    remove: told(remove),
+    claim: typeof store.claim === "function" ? told(claim) : undefined,
   };
+
+  function told<Args extends unknown[], T>(
+    ask: (...args: Args) => Promise<T>,
+  ): (...args: Args) => Promise<T> {
+    return async (...args) => {
+      try {
+        return await ask(...args);
+      } catch (error) {
+        if (isRetailPosError(error) && error.code === "store_failed") failed(error);
+        throw error;
+      }
+    };
+  }
 
   async function load(domainPrefix: DomainPrefix, held?: TokenSet): Promise<TokenSet | undefined> {
     const record = await clean("load", domainPrefix, () => store.load(domainPrefix), held);
@@ -48,25 +69,14 @@ export function checkedStore(store: TokenStore, versions: Versions): CheckedStor
     return set;
   }
 
-  /** @throws {OtherApplicationError} what is stored is not ours to replace or to forget. */
-  async function refuseForeign(domainPrefix: DomainPrefix): Promise<void> {
-    try {
-      await load(domainPrefix);
-    } catch (error) {
-      // A record that cannot be read may be removed; a store that does not answer would not answer again.
-      if (error instanceof OtherApplicationError || isNoAnswer(error)) throw error;
-    }
-  }
-
   async function save(set: TokenSet): Promise<void> {
     const saved = await clean("save", set.domainPrefix, () => store.save(quiet(set)), set);
     if (saved) return;
-    await refuseForeign(set.domainPrefix);
+    await load(set.domainPrefix); // throws if another application's set is there
     throw notSaved(set);
   }
 
   async function remove(domainPrefix: DomainPrefix): Promise<void> {
-    await refuseForeign(domainPrefix);
     await clean("remove", domainPrefix, () => store.remove(domainPrefix));
   }
 
@@ -85,7 +95,7 @@ export function checkedStore(store: TokenStore, versions: Versions): CheckedStor
       const stored = await load(domainPrefix, next);
       if (stored?.version === next.version) return next; // saved by a try whose answer was lost
       if (stored && stored.version === tried?.version) throw notSaved(next);
-      if (!stored || !isOurs(stored, replacing, next)) return stored;
+      if (!stored || !mayReplace(stored, replacing, next)) return stored;
       tried = stored;
     }
   }
@@ -108,7 +118,7 @@ export function checkedStore(store: TokenStore, versions: Versions): CheckedStor
  * and that `next` has replaced, so it is older (saved late by another process); or another process was refused
  * that refresh token and marked the set.
  */
-function isOurs(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
+export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
   const isSpent = next.refreshToken !== stored.refreshToken || stored.refusedAt !== undefined;
   return replacing.some(
     ({ version, refreshToken }) =>

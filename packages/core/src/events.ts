@@ -54,12 +54,34 @@ export type RetailPosEvent =
       /** What the store said. */
       readonly error: unknown;
     })
+  | (EventBase & {
+      /** A request to the token endpoint is over; exactly one event for each that was sent. */
+      readonly type: "token_request";
+      /** What for: a login, or a renewal. */
+      readonly grant: "authorization_code" | "refresh_token";
+      /** When it was sent, epoch milliseconds by the real clock. */
+      readonly startedAt: number;
+      /** How long it took with its body, milliseconds by the real clock. */
+      readonly tookMs: number;
+      /** The HTTP status, if there was an answer. */
+      readonly status?: number;
+      /** Why there is no usable answer; one of this library's errors. */
+      readonly error?: unknown;
+    })
   | (Partial<EventBase> & {
       /** A login's code was not traded for tokens. */
       readonly type: "exchange_failed";
       /** Epoch milliseconds. */
       readonly at: number;
       /** What went wrong; one of this library's errors. */
+      readonly error: unknown;
+    })
+  | (Partial<EventBase> & {
+      /** Somebody asked for a token and got an error; one for each caller. */
+      readonly type: "caller_failed";
+      /** Epoch milliseconds. */
+      readonly at: number;
+      /** What the caller was told; one of this library's errors. */
       readonly error: unknown;
     })
   | (Partial<EventBase> & {

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
+import { checkedStore } from "./checked-store.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import { type KnownRetailers, knownRetailers, type Retailer } from "./known-retailers.js";
+import { HeldTokens } from "./held-tokens.js";
+import { knownRetailers } from "./known-retailers.js";
+import { memoryStore } from "./memory-store.js";
 import type { TokenSet } from "./token-set.js";
+import { versionsOf } from "./versions.js";
 
 const MINUTE_MS = 60_000;
 
@@ -29,17 +33,21 @@ test("of those that nobody asked for within a minute, ten thousand stay: the lat
   expect(known()[0]?.domainPrefix).toBe("shop-90001");
 });
 
-test("one with something to lose stays: work under way, an unsaved set, a rejected token", () => {
-  const { known, meet, time } = start();
-  const [looking, renewing, saving, unsaved, rejected] = meet(20_000) as Retailer[];
-  Object.assign(looking as Retailer, { looking: Promise.resolve() });
-  Object.assign(renewing as Retailer, { renewing: Promise.resolve() });
-  Object.assign(saving as Retailer, { savingAgain: Promise.resolve() });
-  Object.assign(unsaved as Retailer, { unsavedOver: [{} as TokenSet] });
-  Object.assign(rejected as Retailer, { rejected: ["token"] });
+test("one with something to lose stays: work under way, an unsaved set, a rejected token", async () => {
+  const { known, meet, time, store } = start();
+  const [looking, renewing, loggingIn, unsaved, rejected] = meet(20_000) as HeldTokens[];
+  store.load = () => new Promise(() => {});
+  void looking?.look(looking.asked);
+  if (renewing) renewing.renewing = Promise.resolve(set(renewing.domainPrefix));
+  void loggingIn?.logIn(undefined, () => new Promise(() => {}));
+  store.load = async () => set("shop-3" as DomainPrefix);
+  store.save = async () => Promise.reject(new Error("away"));
+  const stored = (await unsaved?.reload()) as TokenSet;
+  await unsaved?.mark(stored, { ...stored, version: "marked", refusedAt: time.now });
+  rejected?.reject(set(rejected.domainPrefix));
   time.now += MINUTE_MS;
   meet(1, "new");
-  expect(known().slice(0, 5)).toEqual([looking, renewing, saving, unsaved, rejected]);
+  expect(known().slice(0, 5)).toEqual([looking, renewing, loggingIn, unsaved, rejected]);
   expect(known()).toHaveLength(10_000);
 });
 
@@ -50,13 +58,28 @@ test("there are never more than two hundred thousand, even within a minute", () 
   expect(known().at(-1)?.domainPrefix).toBe("shop-499999");
 });
 
+function set(domainPrefix: DomainPrefix): TokenSet {
+  return { domainPrefix, access: { value: "a" }, refreshToken: "r", issuedAt: 0, version: "1" };
+}
+
 /** Retailers whose copies are compared with the store as they are met. */
 function start() {
   const time = { now: Date.UTC(2030, 0, 1) };
-  const retailers: KnownRetailers = knownRetailers(() => time.now);
+  const clock = () => time.now;
+  const store = memoryStore();
+  const around = {
+    store: checkedStore(store, versionsOf("client"), () => {}),
+    clock,
+    cacheMs: 10_000,
+    renewEarlyMs: 0,
+    unsaved: () => {},
+    unread: () => {},
+  };
+  const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
   const met: DomainPrefix[] = [];
   return {
     retailers,
+    store,
     time,
     known: () => met.flatMap((domainPrefix) => retailers.get(domainPrefix) ?? []),
     meet: (count: number, name = "shop") =>

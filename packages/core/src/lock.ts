@@ -18,11 +18,12 @@ export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): P
     // A turn later, by when a lock has asked; and in order, so that what the work said comes first and counts.
     const succeed = (value: T) => void setImmediate(resolve, value);
     const fail = (error: unknown) => void setImmediate(reject, error);
-    const over = lock(key, () => {
-      const result = work();
-      result.then(succeed, fail);
-      return result;
-    });
+    const over = (async () =>
+      lock(key, () => {
+        const result = work();
+        result.then(succeed, fail);
+        return result;
+      }))();
     over.then(
       () => fail(lockFailed("it did not run its work")),
       (error) => fail(lockFailed(error)),

@@ -1,23 +1,45 @@
 import { longestPauseAfter } from "./back-off.js";
-import type { Retailer } from "./known-retailers.js";
 import type { TokenSet } from "./token-set.js";
 
-/** A token this young cannot have ended by itself. */
+/** A token this young cannot have expired by itself. */
 const JUST_ISSUED_MS = 120_000;
-/** So many tokens in a row are renewed at once. */
-const AT_ONCE = 10;
+/** So many young tokens in a row are believed to be bad. */
+const BELIEVED_AT_ONCE = 10;
+/** How many rejected access tokens are remembered of one retailer. */
+const MOST_REMEMBERED = 8;
 
-/**
- * Whether a 401 is about the token. Some APIs answer 401 to a call that they would not serve with any token:
- * renewing for each of these would use up the token endpoint's rate limit (section 8) and end the tokens that
- * other calls work with. So after a few tokens in a row that were rejected when just issued, one more renewal
- * follows after a second, then two, up to once a minute; in between, the token is kept.
- */
-export function isAboutTheToken(retailer: Retailer, { issuedAt }: TokenSet, now: number): boolean {
-  const { count, at } = retailer.rejections;
-  const isYoung = Math.abs(now - issuedAt) < JUST_ISSUED_MS; // clocks of two processes differ
-  const sinceLastMs = Math.abs(now - at);
-  if (isYoung && count >= AT_ONCE && sinceLastMs < longestPauseAfter(count - AT_ONCE + 1)) return false;
-  retailer.rejections = { count: isYoung ? count + 1 : 1, at: now };
-  return true;
+/** The access tokens of one retailer that the API answered 401 to. */
+export class Rejections {
+  #values: readonly string[] = [];
+  #youngInARow = 0;
+  #lastAt: number = Number.NEGATIVE_INFINITY;
+
+  has(value: string): boolean {
+    return this.#values.includes(value);
+  }
+
+  /**
+   * Remembers that the API rejected this set's access token, and says whether that is believed.
+   *
+   * Some APIs answer 401 to a call that they would not serve with any token. Renewing for each of these would use up
+   * the rate limit and end the tokens that other calls work with. So after ten tokens in a row that were rejected when
+   * just issued, one more is believed after a second, then two, up to once a minute.
+   */
+  note({ access, issuedAt }: TokenSet, now: number): boolean {
+    if (this.has(access.value)) return true;
+    const isYoung = Math.abs(now - issuedAt) < JUST_ISSUED_MS; // clocks of two processes differ
+    const pauseMs = longestPauseAfter(this.#youngInARow - BELIEVED_AT_ONCE + 1);
+    const isTooSoon = this.#youngInARow >= BELIEVED_AT_ONCE && Math.abs(now - this.#lastAt) < pauseMs;
+    if (isYoung && isTooSoon) return false;
+    this.#youngInARow = isYoung ? this.#youngInARow + 1 : 1;
+    this.#lastAt = now;
+    this.#values = [...this.#values, access.value].slice(-MOST_REMEMBERED);
+    return true;
+  }
+
+  /** A person logged in: the next tokens are judged anew. What was rejected stays so, whichever set carries it. */
+  startAnew(): void {
+    this.#youngInARow = 0;
+    this.#lastAt = Number.NEGATIVE_INFINITY;
+  }
 }

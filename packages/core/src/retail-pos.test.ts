@@ -254,8 +254,8 @@ describe("connect and disconnect", () => {
   test("connect that the store does not take is an error, and not observed as connected", async () => {
     const { events, pos } = start({ store: { ...memoryStore(), save: async () => false } });
     const tokens = await pos.exchange("shop", "code");
-    expect(await failureOf(pos.connect(tokens))).toBeInstanceOf(Error);
-    expect(events).toEqual([]);
+    expect(await failureOf(pos.connect(tokens))).toMatchObject({ code: "store_failed", operation: "save" });
+    expect(events.map(({ type }) => type)).toEqual(["store_failed"]);
   });
 
   test("disconnect forgets the retailer, and only that one, and is observed", async () => {

@@ -1,5 +1,6 @@
 import { backOff as newBackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
+import { tell } from "./events.js";
 import { exchanges } from "./exchange.js";
 import { loginBackOff as newLoginBackOff } from "./login-back-off.js";
 import { checkOptions, type RetailPosOptions } from "./options.js";
@@ -65,9 +66,13 @@ export interface RetailPos {
  */
 export function retailPos(options: RetailPosOptions): RetailPos {
   const checked = checkOptions(options);
-  const { service, clientId, redirectUri, clock, fetch } = checked;
+  const { service, clientId, redirectUri, clock, observe, fetch } = checked;
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
-  const endpoint = tokenEndpoint({ ...checked, onRateLimit: loginBackOff.answered });
+  const endpoint = tokenEndpoint({
+    ...checked,
+    onRateLimit: loginBackOff.answered,
+    onRequest: (request) => tell(observe, { type: "token_request", at: clock(), ...request }),
+  });
   const parts = { ...checked, endpoint, backOff, loginBackOff, versions: versionsOf(clientId) };
   const stored = storedTokens(parts);
   const exchange = exchanges(parts);

@@ -151,7 +151,8 @@ test("whatever a store throws shows no token afterwards, and a live token is ser
         expect(inspect(shown, { depth: 12, showHidden: true })).not.toMatch(/canary/);
         expect(asJson(shown)).not.toMatch(/canary/);
       }
-      expect(events.map(({ type }) => type)).toContain("renewal_failed");
+      const told = events.map(({ type }) => type); // a load may also bring nonsense instead of failing
+      expect(told.includes("store_failed") || told.includes("renewal_failed")).toBe(true);
     }),
     500,
   );

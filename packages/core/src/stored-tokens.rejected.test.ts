@@ -133,14 +133,15 @@ test("a report during an early renewal waits for that one", async () => {
   expect(service.spent()).toHaveLength(1);
 });
 
-test("a token that was rejected before a login is forgotten with the login", async () => {
+test("a token that was rejected before a login stays rejected if the login brings it again", async () => {
   const { login, pos, service, shop } = start();
-  const tokens = await login();
+  await login();
   service.next(() => oauthError("invalid_grant"));
   await failureOf(shop.token({ rejected: "access-shop-1" }));
   service.next(() => json({ access_token: "access-shop-1", refresh_token: "r", expires_in: 60 }));
   await pos.connect(await pos.exchange("shop", "code"));
-  expect((await shop.token()).value).toBe(tokens.access.value);
+  service.next(() => json({ access_token: "access-shop-2", refresh_token: "s", expires_in: 60 }));
+  expect((await shop.token()).value).toBe("access-shop-2");
 });
 
 test("an answer that repeats an older rejected token is not handed out", async () => {

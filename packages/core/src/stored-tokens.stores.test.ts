@@ -180,7 +180,7 @@ describe("a store that is down", () => {
       expect(await value()).toBe("access-shop-1");
       await settled();
     }
-    expect(types()).toContain("renewal_failed");
+    expect(types()).toContain("store_failed");
     expect(service.spent()).toEqual([]);
     expect(await failureOf(value())).toBeInstanceOf(Error); // expired: without the store nobody may renew
     expect(service.spent()).toEqual([]);

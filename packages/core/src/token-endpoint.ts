@@ -52,12 +52,32 @@ export interface TokenEndpointOptions {
   userAgent: string;
   fetch: typeof globalThis.fetch;
   clock: () => number;
+  /** Told of each request, once it is over. */
+  onRequest?: (request: TokenRequest) => void;
   /** Told what each answer, good or bad, says of the rate limit (section 8). */
   onRateLimit?: (domainPrefix: DomainPrefix, rateLimit: RateLimit) => void;
 }
 
+/** One request, and what became of it. */
+export interface TokenRequest {
+  readonly domainPrefix: DomainPrefix;
+  readonly grant: GrantType;
+  /** When it was sent, epoch milliseconds by the real clock. */
+  readonly startedAt: number;
+  /** How long it took with its body, milliseconds by the real clock. */
+  readonly tookMs: number;
+  /** The HTTP status, if there was an answer. */
+  readonly status?: number;
+  /** Why there is no usable answer. */
+  readonly error?: unknown;
+}
+
+/** `grant_type` (4.2, 4.3). */
+export type GrantType = "authorization_code" | "refresh_token";
+
 /** What one request is about: enough to speak of it without showing a secret. */
 interface Grant {
+  type: GrantType;
   domainPrefix: DomainPrefix;
   form: Record<string, string>;
   secrets: string[];
@@ -87,7 +107,15 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
             "made for another address. Start again with the login",
           { domainPrefix, status: 403, endpointStatus: status, error: "invalid_grant", errorDescription },
         );
-      return request({ domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse });
+      const type = "authorization_code";
+      return request({
+        type,
+        domainPrefix,
+        form,
+        secrets: [code, clientSecret],
+        refused,
+        parseErrorResponse,
+      });
     },
     refresh(domainPrefix, refreshToken) {
       const form = { grant_type: "refresh_token", refresh_token: refreshToken };
@@ -96,13 +124,41 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
           `The service refused the refresh token of retailer "${domainPrefix}"; log in with the store again`,
           { domainPrefix },
         );
-      return request({ domainPrefix, form, secrets: [refreshToken, clientSecret], refused });
+      const type = "refresh_token";
+      return request({ type, domainPrefix, form, secrets: [refreshToken, clientSecret], refused });
     },
   };
 
+  /** Each request is told once, with what became of it. */
   async function request(grant: Grant): Promise<TokenAnswer> {
+    const startedAt = Date.now();
+    const beganAt = performance.now();
+    let status: number | undefined;
+    const told = (error?: unknown) =>
+      options.onRequest?.({
+        domainPrefix: grant.domainPrefix,
+        grant: grant.type,
+        startedAt,
+        tookMs: performance.now() - beganAt,
+        ...(status !== undefined && { status }),
+        ...(error !== undefined && { error }),
+      });
+    try {
+      const answer = await ask(grant, (answered) => {
+        status = answered;
+      });
+      told();
+      return answer;
+    } catch (error) {
+      told(error);
+      throw error;
+    }
+  }
+
+  async function ask(grant: Grant, answered: (status: number) => void): Promise<TokenAnswer> {
     const requestedAt = clock();
     const answer = await send(grant);
+    answered(answer.status);
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) options.onRateLimit?.(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {

@@ -1,0 +1,305 @@
+import { describe, expect, test, vi } from "vitest";
+import {
+  DAY_MS,
+  failureOf,
+  fakeService,
+  json,
+  later,
+  oauthError,
+  settled,
+  start,
+  T0,
+} from "../../../test/support/fake-service.js";
+import { gatedStore } from "../../../test/support/gated-store.js";
+import { parseDomainPrefix } from "./domain-prefix.js";
+import { NotConnectedError, ReconnectRequiredError, StoreFailedError } from "./errors.js";
+import { memoryLock } from "./memory-lock.js";
+import { memoryStore } from "./memory-store.js";
+import type { RetailPosOptions } from "./options.js";
+import type { TokenStore } from "./token-store.js";
+
+const SHOP = parseDomainPrefix("shop");
+const AFTER = "after its effect";
+const BEFORE = "before its effect";
+
+/** Two processes on one store. P0's way to it can be stopped; P1's cannot. */
+function twoProcesses(options: Partial<RetailPosOptions> = {}) {
+  const store: TokenStore = memoryStore();
+  const lock = memoryLock();
+  const gated = gatedStore(store);
+  const service = fakeService();
+  const p0 = start({ lock, cacheMs: 0, ...options, store: gated }, service);
+  const p1 = start({ lock, cacheMs: 0, ...options, store }, service, p0.time);
+  return { store, gated, service, p0, p1, time: p0.time };
+}
+
+describe("overlaps: an answer that disagrees with what became known meanwhile is asked again", () => {
+  test("a save whose answer comes after a disconnect elsewhere does not hide it", async () => {
+    const { gated, p0, p1, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const save = gated.stop("save", AFTER);
+    const renewing = p0.value();
+    await save.asked;
+    await p1.pos.disconnect("shop");
+    const load = gated.stop("load", AFTER);
+    const asked = failureOf(p0.value()); // asked after the disconnect: its load reads nothing
+    await load.asked;
+    save.goOn();
+    expect(await renewing).toBe("access-shop-2"); // asked before it
+    load.goOn();
+    expect(await asked).toBeInstanceOf(NotConnectedError);
+  });
+
+  test("the same, if the answers come in the other order: nothing is resurrected", async () => {
+    const { gated, p0, p1, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const save = gated.stop("save", AFTER);
+    const renewing = failureOf(p0.value());
+    await save.asked;
+    await p1.pos.disconnect("shop");
+    expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+    save.goOn();
+    expect(await renewing).toBeInstanceOf(NotConnectedError);
+    expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+  });
+
+  test("what was reloaded under the lock counts, though a later look was answered first with the old set", async () => {
+    const { gated, p0, p1, service, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const first = gated.stop("load", AFTER); // the look of the first caller: sees the old set
+    const reload = gated.stop("load", BEFORE); // the reload under the lock: slow on its way
+    const waiting = p0.value();
+    await first.asked;
+    first.goOn();
+    await reload.asked;
+    const look = gated.stop("load", AFTER);
+    const bystander = p0.value();
+    await look.asked;
+    await p1.login(); // ends the first refresh token
+    look.goOn();
+    await settled();
+    reload.goOn();
+    expect([await waiting, await bystander]).toEqual(["access-shop-2", "access-shop-2"]);
+    expect(service.spent()).toEqual([]); // the old refresh token was not sent
+  });
+
+  test("a connect that was overtaken by a disconnect elsewhere is not believed", async () => {
+    const { gated, p0, p1 } = twoProcesses({ cacheMs: 10_000 });
+    const tokens = await p0.login();
+    const save = gated.stop("save", AFTER);
+    const connecting = p0.pos.connect({ ...tokens, version: "again" });
+    await save.asked;
+    await p1.pos.disconnect("shop");
+    p0.time.now += 10_000;
+    expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+    save.goOn();
+    await connecting;
+    expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+  });
+});
+
+describe("freshness: age counts from the question", () => {
+  test("a copy whose load took long is asked again sooner", async () => {
+    const { gated, p0, p1, time } = twoProcesses({ cacheMs: 10_000 });
+    await p1.login();
+    const load = gated.stop("load", AFTER);
+    const first = p0.value();
+    await load.asked;
+    time.now += 4_000;
+    await p1.login();
+    load.goOn();
+    expect(await first).toBe("access-shop-1");
+    time.now += 5_999;
+    expect(await p0.value()).toBe("access-shop-1");
+    time.now += 1;
+    expect(await p0.value()).toBe("access-shop-2");
+  });
+
+  test("with cacheMs 0 whoever asks after a login elsewhere sees it, also while an older look is under way", async () => {
+    const { gated, p0, p1 } = twoProcesses();
+    await p1.login();
+    const load = gated.stop("load", AFTER);
+    const before = p0.value();
+    await load.asked;
+    await p1.login();
+    const after = Promise.all([p0.value(), p0.value()]);
+    load.goOn();
+    expect(await before).toBe("access-shop-1");
+    expect(await after).toEqual(["access-shop-2", "access-shop-2"]);
+  });
+
+  test("an older look that found a refused mark is not believed by who asked after a login", async () => {
+    const { gated, p0, p1, service, time } = twoProcesses({ cacheMs: 10_000 });
+    await p1.login();
+    time.now += 2 * DAY_MS;
+    service.next(() => oauthError("invalid_grant"));
+    expect(await failureOf(p1.value())).toBeInstanceOf(ReconnectRequiredError);
+    const load = gated.stop("load", AFTER);
+    const before = failureOf(p0.value());
+    await load.asked;
+    await p1.login();
+    const after = p0.value();
+    load.goOn();
+    expect(await after).toBe("access-shop-2");
+    await before;
+  });
+
+  test("nor a renewal that began before and heard the refusal", async () => {
+    const { gated, p0, p1, service, time } = twoProcesses({ cacheMs: 10_000 });
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    service.next(() => oauthError("invalid_grant"));
+    const mark = gated.stop("save", AFTER);
+    const before = failureOf(p0.value());
+    await mark.asked;
+    await p1.login();
+    const after = p0.value(); // joins the renewal
+    await settled();
+    mark.goOn();
+    expect(await after).toBe("access-shop-2");
+    expect(await before).toBeInstanceOf(ReconnectRequiredError);
+  });
+});
+
+describe("a verdict needs a store that was asked after the refusal", () => {
+  test("if the mark cannot be saved and the reload fails, the caller gets the store's error, and nothing is told", async () => {
+    const { gated, p0, p1, service, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const heard = later();
+    service.next(async () => {
+      await heard.promise;
+      return oauthError("invalid_grant");
+    });
+    const asked = failureOf(p0.value());
+    await settled();
+    await p1.login();
+    const [save, load] = [gated.stop("save", BEFORE), gated.stop("load", BEFORE)];
+    heard.resolve();
+    await save.asked;
+    save.fail();
+    await load.asked;
+    load.fail();
+    expect(await asked).toBeInstanceOf(StoreFailedError);
+    expect(p0.types()).not.toContain("reconnect_required");
+    expect(await p0.value()).toBe("access-shop-2");
+  });
+
+  test("if the compare-and-set says false and only the load after it fails, the same", async () => {
+    const { gated, p0, p1, service, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const heard = later();
+    service.next(async () => {
+      await heard.promise;
+      return oauthError("invalid_grant");
+    });
+    const asked = failureOf(p0.value());
+    await settled();
+    await p1.login();
+    const loads = [gated.stop("load", BEFORE), gated.stop("load", BEFORE)];
+    heard.resolve();
+    for (const load of loads) {
+      await load.asked;
+      load.fail();
+    }
+    expect(await asked).toBeInstanceOf(StoreFailedError);
+    expect(p0.types()).not.toContain("reconnect_required");
+    expect(await p0.value()).toBe("access-shop-2");
+  });
+
+  test("if only the mark cannot be saved, the verdict stands, and is kept in this process", async () => {
+    const { gated, p0, service, store, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    service.next(() => oauthError("invalid_grant"));
+    const save = gated.stop("save", BEFORE);
+    const asked = failureOf(p0.value());
+    await save.asked;
+    save.fail();
+    expect(await asked).toBeInstanceOf(ReconnectRequiredError);
+    expect(await failureOf(p0.value())).toBeInstanceOf(ReconnectRequiredError);
+    expect(service.spent()).toHaveLength(1);
+    expect((await store.load(SHOP))?.refusedAt).toBe(time.now); // saved with the next use
+  });
+});
+
+describe("unsaved: what the store has not taken", () => {
+  test("does not come back after a disconnect elsewhere that this process knows of", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { store, p1, time, service } = twoProcesses();
+      let isDown = true;
+      const save: TokenStore["save"] = async (...args) =>
+        isDown && args[1] ? Promise.reject(new Error("read only")) : store.save(...args);
+      const p0 = start({ store: { ...store, save }, cacheMs: 0 }, service, time);
+      await p0.login();
+      time.now += 2 * DAY_MS;
+      const renewing = failureOf(p0.value());
+      await settled();
+      await p1.pos.disconnect("shop");
+      expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+      await vi.advanceTimersByTimeAsync(4_000);
+      expect(await renewing).toBeInstanceOf(NotConnectedError);
+      expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+      isDown = false;
+      expect(await store.load(SHOP)).toBeUndefined();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("what is handed out", () => {
+  test("a set that somebody else stored and that has ended meanwhile is renewed first", async () => {
+    const { p0, p1, service, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const answer = later();
+    service.next(async () => {
+      await answer.promise;
+      return oauthError("invalid_grant");
+    });
+    const waiting = p0.value();
+    await settled();
+    service.next(() => json({ access_token: "short", refresh_token: "refresh-shop-9", expires_in: 5 }));
+    await p1.pos.connect(await p1.pos.exchange("shop", "code"));
+    time.now += 5_000;
+    service.next(() => json({ access_token: "renewed", expires_in: 60 }));
+    answer.resolve();
+    expect(await waiting).toBe("renewed");
+  });
+
+  test("what this very call was given is handed out once, even if the save took until its end", async () => {
+    const { gated, p0, service, time } = twoProcesses();
+    await p0.login();
+    time.now = T0 + 2 * DAY_MS;
+    service.next(() => json({ access_token: "short", refresh_token: "refresh-shop-9", expires_in: 1 }));
+    const save = gated.stop("save", AFTER);
+    const waiting = p0.value();
+    await save.asked;
+    time.now += 2_000;
+    save.goOn();
+    expect(await waiting).toBe("short");
+  });
+
+  test("a rejection reported while its token is being connected holds", async () => {
+    const { gated, p0, service } = twoProcesses({ cacheMs: 10_000 });
+    const tokens = await p0.login();
+    const save = gated.stop("save", AFTER);
+    const connecting = p0.pos.connect({ ...tokens, version: "again" });
+    await save.asked;
+    const answer = later<Response>();
+    service.next(() => answer.promise);
+    const reported = p0.shop.token({ rejected: "access-shop-1" });
+    await settled();
+    save.goOn();
+    await connecting;
+    answer.resolve(json({ access_token: "another", refresh_token: "refresh-shop-9", expires_in: 60 }));
+    expect((await reported).value).not.toBe("access-shop-1");
+    expect(await p0.value()).not.toBe("access-shop-1");
+  });
+});

@@ -1,0 +1,157 @@
+import type { BackOff } from "./back-off.js";
+import {
+  isRetailPosError,
+  NotConnectedError,
+  RateLimitedError,
+  ReconnectRequiredError,
+  RejectedByApiError,
+  RetailPosError,
+  StoredTokensError,
+  StoreFailedError,
+  TokenResponseError,
+} from "./errors.js";
+import type { HeldTokens } from "./held-tokens.js";
+import { type Lock, underLock } from "./lock.js";
+import { join } from "./single-flight.js";
+import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
+import type { TokenEvents } from "./token-events.js";
+import { isRefused } from "./token-life.js";
+import { quiet, type TokenSet } from "./token-set.js";
+import type { Versions } from "./versions.js";
+
+/** Renews what a store keeps: one token request per expiry, whoever asks (behaviour 4). */
+export interface Renewals {
+  /**
+   * Renews, or joins the renewal that is under way. Resolves with the set to use from now on.
+   *
+   * @param stale the set that has to be replaced: one with another version that lives is returned instead.
+   */
+  renew(held: HeldTokens, stale: TokenSet): Promise<TokenSet>;
+  /** Why no token request may go out for this set right now. */
+  blocked(set: TokenSet): RetailPosError | undefined;
+  /** Notes what a failure means for the next attempt, and tells it. */
+  failed(held: HeldTokens, error: unknown): void;
+}
+
+export interface RenewalOptions {
+  endpoint: TokenEndpoint;
+  backOff: BackOff;
+  lock: Lock;
+  versions: Versions;
+  /** Part of the lock's key: two applications may renew one retailer's tokens side by side. */
+  clientId: string;
+  clock: () => number;
+  events: TokenEvents;
+}
+
+export function renewals(options: RenewalOptions): Renewals {
+  const { endpoint, backOff, lock, versions, clientId, clock, events } = options;
+  return { renew, blocked, failed };
+
+  /** One renewal for all callers in this process; the lock makes it one for all processes. */
+  function renew(held: HeldTokens, stale: TokenSet): Promise<TokenSet> {
+    return join<"renewing", HeldTokens>(held, "renewing", async () => {
+      try {
+        return await underLock(lock, `${clientId}/${held.domainPrefix}`, () => renewLocked(held, stale));
+      } catch (error) {
+        failed(held, error);
+        throw error;
+      }
+    });
+  }
+
+  /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
+  async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<TokenSet> {
+    const stored = await held.reload(); // never what was read before the lock was ours
+    if (!stored) throw new NotConnectedError(held);
+    if (stored.version !== stale.version && held.isLive(stored)) return stored; // renewed while we queued
+    const reason = blocked(stored);
+    if (reason) throw reason;
+    let answer: TokenAnswer;
+    try {
+      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken);
+    } catch (error) {
+      if (!(error instanceof ReconnectRequiredError)) throw error;
+      return live(held, await newerThanRefused(held, stored, error));
+    }
+    const next = renewed(stored, answer, versions.next());
+    const kept = await held.replace(stored, next); // saved before anybody sees it
+    if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
+    throwIfUseless(held, answer);
+    backOff.succeeded(held.domainPrefix, answer.rateLimit);
+    if (kept.version !== next.version) return live(held, kept);
+    events.renewed(stored, next, answer.requestedAt);
+    return next; // given by this very call: handed out once, even if the save took until its end
+  }
+
+  /** What somebody else stored counts only while it lives. */
+  async function live(held: HeldTokens, adopted: TokenSet): Promise<TokenSet> {
+    return held.isLive(adopted) ? adopted : renewLocked(held, adopted);
+  }
+
+  /** Adopt what is newer in the store, never erase it; only if nothing is, mark the set and give up (behaviour 8). */
+  async function newerThanRefused(
+    held: HeldTokens,
+    stored: TokenSet,
+    error: ReconnectRequiredError,
+  ): Promise<TokenSet> {
+    const marked = quiet({ ...stored, version: versions.next(), refusedAt: clock() });
+    const newest = await held.mark(stored, marked).catch((problem: unknown) => {
+      // Nobody knows whether somebody logged in meanwhile: no verdict, and no second request at once.
+      if (isRetailPosError(problem)) backOff.failed(held.domainPrefix, problem);
+      throw problem;
+    });
+    if (!newest) throw new NotConnectedError(held);
+    if (!refusal(newest)) return newest;
+    if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
+    throw error;
+  }
+
+  function blocked(set: TokenSet): RetailPosError | undefined {
+    return refusal(set) ?? backOff.renewal(set.domainPrefix);
+  }
+
+  function refusal(set: TokenSet): ReconnectRequiredError | undefined {
+    const { domainPrefix, refusedAt } = set;
+    if (refusedAt === undefined || !isRefused(set, clock())) return undefined;
+    const when = new Date(refusedAt).toISOString();
+    return new ReconnectRequiredError(
+      `The service refused the refresh token of retailer "${domainPrefix}" at ${when}; log in with the store again`,
+      { domainPrefix },
+    );
+  }
+
+  function failed(held: HeldTokens, error: unknown): void {
+    const { domainPrefix, set } = held;
+    if (error instanceof ReconnectRequiredError || error instanceof NotConnectedError) return;
+    if (error instanceof StoreFailedError) {
+      backOff.pause(domainPrefix);
+      if (error.operation === "lock") events.storeFailed(error); // the store's own failures are told by it
+      return;
+    }
+    if (error instanceof RetailPosError && !(error instanceof StoredTokensError))
+      backOff.failed(domainPrefix, error);
+    else backOff.pause(domainPrefix);
+    if (error instanceof RateLimitedError) events.rateLimited(domainPrefix, error);
+    else events.renewalFailed(domainPrefix, error, set !== undefined && held.isLive(set));
+  }
+}
+
+/** The answer is saved by now; what it brought may be of no use to callers. */
+function throwIfUseless(held: HeldTokens, { response: { access } }: TokenAnswer): void {
+  if (access && !held.isRejected(access.value)) return;
+  const issued = `The token endpoint of retailer "${held.domainPrefix}" issued`;
+  if (access) throw new RejectedByApiError(`${issued} an access token again that the API rejects`, held);
+  throw new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
+}
+
+/** R4: a new refresh token takes the old one's place, no new one leaves it; without an access token the old stays. */
+function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
+  return quiet({
+    domainPrefix: stored.domainPrefix,
+    access: response.access ?? stored.access,
+    refreshToken: response.refreshToken ?? stored.refreshToken,
+    issuedAt: response.access ? requestedAt : stored.issuedAt,
+    version,
+  });
+}

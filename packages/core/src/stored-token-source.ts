@@ -1,0 +1,104 @@
+import type { BackOff } from "./back-off.js";
+import { NotConnectedError, ReconnectRequiredError, RejectedByApiError } from "./errors.js";
+import type { HeldTokens } from "./held-tokens.js";
+import type { KnownRetailers } from "./known-retailers.js";
+import { unlessAborted } from "./promises.js";
+import type { Renewals } from "./renewals.js";
+import type { TokenEvents } from "./token-events.js";
+import { isRefused, renewalDueAt } from "./token-life.js";
+import type { AccessToken, TokenSet } from "./token-set.js";
+import type { TokenAsk, TokenSource } from "./token-source.js";
+
+export interface StoredTokenSourceOptions {
+  retailers: KnownRetailers;
+  renewals: Renewals;
+  backOff: BackOff;
+  renewEarlyMs: number;
+  clock: () => number;
+  events: TokenEvents;
+}
+
+/** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
+export function storedTokenSources(options: StoredTokenSourceOptions): (known: HeldTokens) => TokenSource {
+  const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
+  return (known) => ({ token: (ask) => token(known, ask), tokenNow: () => tokenNow(known) });
+
+  async function token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken> {
+    const { signal, rejected } = ask ?? {};
+    signal?.throwIfAborted();
+    const now = rejected === undefined ? tokenNow(known) : undefined;
+    if (now) return now;
+    try {
+      return await unlessAborted(obtain(retailers.of(known.domainPrefix), rejected), signal);
+    } catch (error) {
+      const isAbort = signal?.aborted === true && error === signal.reason;
+      if (!isAbort) events.callerFailed(known.domainPrefix, error);
+      throw error;
+    }
+  }
+
+  /** The way nearly every call goes: two comparisons, and nothing to wait for. */
+  function tokenNow(known: HeldTokens): AccessToken | undefined {
+    const now = clock();
+    if (now < known.goodUntil && now >= known.checkedAt) return known.access;
+    const held = retailers.of(known.domainPrefix);
+    const { set } = held;
+    return set && held.isTrusted(now) && held.isLive(set, now) ? serve(held, set, now) : undefined;
+  }
+
+  async function obtain(held: HeldTokens, rejected: string | undefined): Promise<AccessToken> {
+    for (;;) {
+      const set = await current(held, rejected);
+      if (held.isLive(set)) return serve(held, set);
+      const isJoining = held.renewing !== undefined;
+      const reason = isJoining ? undefined : renewals.blocked(set);
+      if (reason) throw reason;
+      try {
+        return (await renewals.renew(held, set)).access;
+      } catch (error) {
+        // A person may have logged in meanwhile. What lives now is served, whatever failed.
+        if (held.set && held.isLive(held.set)) return held.set.access;
+        // A renewal that began before this call may not know of a login that came between.
+        if (!isJoining || !isVerdict(error)) throw error;
+      }
+    }
+  }
+
+  /**
+   * The set to go by: this process's copy while it may be trusted, else what the store holds.
+   *
+   * @throws {NotConnectedError} a look that began after this call found nothing.
+   */
+  async function current(held: HeldTokens, rejected: string | undefined): Promise<TokenSet> {
+    const { asked } = held;
+    let set = held.isTrusted() ? held.set : await held.look(asked);
+    if (set && set.access.value === rejected && !held.reject(set)) {
+      set = await held.look(asked, 0);
+      if (set?.access.value === rejected) throw rejectsAll(held);
+    }
+    if (set && (held.isLive(set) || held.renewing || !renewals.blocked(set))) return set;
+    // This caller would be turned away: another process may have renewed, or a person may have logged in.
+    if (!held.isSince(asked)) set = await held.look(asked, 0);
+    if (set && set.access.value === rejected) held.reject(set);
+    if (!set) throw new NotConnectedError(held);
+    return set;
+  }
+
+  /** Hands out a live token at once, and starts beside it what is due. */
+  function serve(held: HeldTokens, set: TokenSet, now = clock()): AccessToken {
+    if (held.renewing) return set.access;
+    if (held.isUnsaved) void held.saveAgain();
+    const isDue = now >= renewalDueAt(set, renewEarlyMs) && !isRefused(set, now);
+    if (isDue && !backOff.early(held.domainPrefix)) renewals.renew(held, set).catch(() => {}); // told already
+    return set.access;
+  }
+}
+
+function isVerdict(error: unknown): boolean {
+  return error instanceof NotConnectedError || error instanceof ReconnectRequiredError;
+}
+
+function rejectsAll(held: HeldTokens): RejectedByApiError {
+  const message = `The API of retailer "${held.domainPrefix}" rejects every access token, also those just issued`;
+  return new RejectedByApiError(message, held);
+}

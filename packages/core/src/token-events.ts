@@ -1,0 +1,56 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+import type { RateLimitedError, StoreFailedError } from "./errors.js";
+import { type RetailPosEvent, tell } from "./events.js";
+import type { TokenSet } from "./token-set.js";
+
+/** What happens to stored tokens, as `observe` is told of it. */
+export interface TokenEvents {
+  connected(domainPrefix: DomainPrefix): void;
+  disconnected(domainPrefix: DomainPrefix): void;
+  /** @param requestedAt when the token request was sent, epoch milliseconds. */
+  renewed(stored: TokenSet, next: TokenSet, requestedAt: number): void;
+  renewalFailed(domainPrefix: DomainPrefix, error: unknown, servedHeldToken: boolean): void;
+  rateLimited(domainPrefix: DomainPrefix, error: RateLimitedError): void;
+  reconnectRequired(domainPrefix: DomainPrefix): void;
+  unsaved(domainPrefix: DomainPrefix, error: unknown): void;
+  storeFailed(error: StoreFailedError): void;
+  /** @param domainPrefix absent if what the caller gave is no domain prefix. */
+  callerFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
+}
+
+export function tokenEvents(
+  observe: ((event: RetailPosEvent) => void) | undefined,
+  clock: () => number,
+): TokenEvents {
+  return {
+    connected: (domainPrefix) => tell(observe, { type: "connected", domainPrefix, at: clock() }),
+    disconnected: (domainPrefix) => tell(observe, { type: "disconnected", domainPrefix, at: clock() }),
+    renewed(stored, next, requestedAt) {
+      const { domainPrefix } = next;
+      const rotated = next.refreshToken !== stored.refreshToken;
+      const at = clock();
+      tell(observe, { type: "renewed", domainPrefix, at, rotated, tookMs: at - requestedAt });
+    },
+    renewalFailed: (domainPrefix, error, servedHeldToken) =>
+      tell(observe, { type: "renewal_failed", domainPrefix, at: clock(), error, servedHeldToken }),
+    rateLimited: (domainPrefix, { retryAt, rateLimit }) =>
+      tell(observe, { type: "rate_limited", domainPrefix, at: clock(), retryAt, rateLimit }),
+    reconnectRequired: (domainPrefix) =>
+      tell(observe, { type: "reconnect_required", domainPrefix, at: clock() }),
+    unsaved: (domainPrefix, error) => tell(observe, { type: "unsaved", domainPrefix, at: clock(), error }),
+    storeFailed: (error) =>
+      tell(observe, {
+        type: "store_failed",
+        ...about(error.domainPrefix as DomainPrefix | undefined),
+        at: clock(),
+        operation: error.operation,
+        error,
+      }),
+    callerFailed: (domainPrefix, error) =>
+      tell(observe, { type: "caller_failed", ...about(domainPrefix), at: clock(), error }),
+  };
+}
+
+function about(domainPrefix: DomainPrefix | undefined): { domainPrefix?: DomainPrefix } {
+  return domainPrefix === undefined ? {} : { domainPrefix };
+}
