@@ -15,6 +15,7 @@ export type { Lock } from "./lock.js";
 export { memoryStore } from "./memory-store.js";
 export { memoryLock } from "./memory-lock.js";
 export { type Lease, type LeaseLockOptions, leaseLock } from "./lease-lock.js";
+export { type StoreTask, storeFailure } from "./store-failure.js";
 
 // The words of the wire
 export { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";

@@ -1,4 +1,4 @@
-import { StoreFailedError } from "./errors.js";
+import { isRetailPosError, StoreFailedError } from "./errors.js";
 
 /**
  * Runs `work` while nobody else who shares the lock runs work of the same key, and settles as `work`
@@ -31,7 +31,9 @@ export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): P
   });
 }
 
-function lockFailed(cause: unknown): StoreFailedError {
+/** Our locks reject with an error of ours, which says it already. */
+function lockFailed(cause: unknown): Error {
+  if (isRetailPosError(cause)) return cause;
   const reason = (cause as { message?: unknown } | null)?.message ?? cause;
   return new StoreFailedError("lock", `The lock failed: ${reason}`, { cause });
 }

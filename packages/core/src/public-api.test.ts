@@ -23,6 +23,7 @@ test("the public names are these; a wider API is a line somebody saw in review",
       "personalToken",
       "requestBearer",
       "retailPos",
+      "storeFailure",
     ]
   `);
 });

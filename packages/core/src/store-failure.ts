@@ -1,0 +1,52 @@
+import { StoreFailedError, type StoreOperation } from "./errors.js";
+import { redact } from "./secrets.js";
+
+/** What a store is about to do: its error says so if that fails. */
+export interface StoreTask {
+  /** What the store was asked for. */
+  readonly operation: StoreOperation;
+  /** The retailer concerned, if it is about one. */
+  readonly domainPrefix?: string;
+  /** Completes "Redis could not ...". Default by operation: "load the tokens of retailer ...". */
+  readonly doing?: string;
+  /** The tokens that the engine is given: no error shows them. */
+  readonly secrets?: readonly string[];
+}
+
+/**
+ * For those who write a store: the error it rejects with if its engine fails. Everything in it is new, since a
+ * driver's error may hold on to the statement with all its values. `cause` has the engine's words without secrets,
+ * and its `code`.
+ *
+ * @param engine begins the message: "Redis".
+ * @param error what the driver threw.
+ * @param words what the engine said, if the driver's message says too much.
+ */
+export function storeFailure(
+  engine: string,
+  task: StoreTask,
+  error: unknown,
+  words?: string,
+): StoreFailedError {
+  const { operation, domainPrefix, doing = doingOf(operation, domainPrefix), secrets = [] } = task;
+  const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown };
+  const said = redact(words ?? String(message || code || name || "unknown error"), secrets);
+  const cause = new Error(said);
+  if (typeof code === "string" || typeof code === "number") {
+    Object.assign(cause, { code: typeof code === "string" ? redact(code, secrets) : code });
+  }
+  return new StoreFailedError(operation, `${engine} could not ${doing}: ${said}`, { domainPrefix, cause });
+}
+
+const DOING: Record<StoreOperation, string> = {
+  load: "load the tokens",
+  save: "save the tokens",
+  remove: "remove the tokens",
+  list: "list the retailers",
+  claim: "claim a key",
+  lock: "take the lock",
+};
+
+function doingOf(operation: StoreOperation, domainPrefix: string | undefined): string {
+  return domainPrefix === undefined ? DOING[operation] : `${DOING[operation]} of retailer "${domainPrefix}"`;
+}
