@@ -24,7 +24,7 @@ export interface PostgresTokens {
   /** A lease in a row, on the database's clock. */
   readonly lock: Lock;
   /**
-   * Creates the two tables where they are missing; safe to call at every start, from many processes at once.
+   * Creates the two tables if they are missing; safe to call at every start, from many processes at once.
    * The schema has to exist. Rejects with an `Error` when they cannot be created.
    */
   readonly migrate: () => Promise<void>;
@@ -34,8 +34,8 @@ export interface PostgresTokens {
  * Keeps tokens in PostgreSQL, and lets one process at a time renew a retailer's. No connection is held
  * between statements.
  *
- * Store and `migrate` reject with an `Error` (with the SQLSTATE or the network's `code`) when PostgreSQL cannot
- * be used. The lock rejects when it cannot be taken because PostgreSQL cannot be used; else it settles as the
+ * The store rejects with `StoreFailedError` if PostgreSQL cannot be used (the SQLSTATE or the network's `code` is that
+ * of `cause`). The lock rejects with it if it cannot be taken because PostgreSQL cannot be used; else it settles as the
  * work does.
  *
  * @throws {TypeError} naming the option.
@@ -49,6 +49,6 @@ export function postgresTokens(options: PostgresTokensOptions): PostgresTokens {
   return {
     store: postgresStore(ask, tables),
     lock: postgresLock(ask, tables),
-    migrate: () => migrate(ask, tables),
+    migrate: () => migrate(pool, tables),
   };
 }

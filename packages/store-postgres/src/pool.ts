@@ -1,3 +1,5 @@
+import { type StoreTask, storeFailure } from "@retail-pos/core";
+
 /** What is needed of a `Pool` of `pg`. */
 export interface PostgresPool {
   /** Runs one statement on any connection. */
@@ -22,26 +24,33 @@ export interface Answer {
 /**
  * Runs one statement on any connection of the pool, which has it back at once.
  *
- * @param doing completes "PostgreSQL could not ...", for the error.
- * @param secrets what the error must not show.
+ * @param task what the statement is for, for the error.
  */
-export type Ask = (doing: string, sql: string, values?: unknown[], secrets?: string[]) => Promise<Answer>;
+export type Ask = (task: StoreTask, sql: string, values?: unknown[]) => Promise<Answer>;
 
 /** How often a statement is run that lost against another transaction. */
 const MOST_TRIES = 10;
 
 export function asker(pool: PostgresPool): Ask {
-  return async (doing, sql, values, secrets = []) => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        const { rows, rowCount } = await pool.query(sql, values);
-        return { rows, count: rowCount ?? 0 };
-      } catch (error) {
-        if (tries < MOST_TRIES && lostARace(error)) continue;
-        throw withoutRow(doing, error, secrets);
-      }
+  return async (task, sql, values) => {
+    try {
+      return await answerOf(pool, sql, values);
+    } catch (error) {
+      throw storeFailure("PostgreSQL", task, error, withoutRow(error));
     }
   };
+}
+
+/** Runs one statement, again if it lost against another transaction. */
+export async function answerOf(pool: PostgresPool, sql: string, values?: unknown[]): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { rows, rowCount } = await pool.query(sql, values);
+      return { rows, count: rowCount ?? 0 };
+    } catch (error) {
+      if (tries >= MOST_TRIES || !lostARace(error)) throw error;
+    }
+  }
 }
 
 /** Where the database's default isolation is stricter than READ COMMITTED; nothing was done. */
@@ -50,21 +59,22 @@ function lostARace(error: unknown): boolean {
   return code === "40001" || code === "40P01";
 }
 
+/** What goes wrong outside a store and a lock. */
+export function failure(doing: string, error: unknown): Error {
+  const { message, code } = Object(error) as { message?: unknown; code?: unknown };
+  const reason = withoutRow(error) ?? String(message || code || "unknown error");
+  const failed = new Error(`PostgreSQL could not ${doing}: ${reason}`);
+  return typeof code === "string" ? Object.assign(failed, { code }) : failed;
+}
+
 /**
- * A database error may quote the row or the parameters, in its detail, its context, or its message: what is
- * passed on is a new error with the `code`, and with the server's words only in classes that are about the
- * connection, the schema or the machine (PostgreSQL manual, appendix A).
+ * A database error may quote the row or the parameters, in its detail, its context, or its message: the server's words
+ * are passed on only in classes that are about the connection, the schema or the machine (PostgreSQL manual,
+ * appendix A).
  */
-function withoutRow(doing: string, error: unknown, secrets: readonly string[]): Error {
-  const { message, code, severity } = Object(error) as {
-    message?: unknown;
-    code?: unknown;
-    severity?: unknown;
-  };
+function withoutRow(error: unknown): string | undefined {
+  const { code, severity } = Object(error) as { code?: unknown; severity?: unknown };
   const isFromServer = severity !== undefined;
   const mayQuote = isFromServer && !/^(08|25|26|28|3D|3F|40|42|53|54|55|57|58)/.test(String(code));
-  const reason = mayQuote ? `error ${String(code)}` : String(message || code || "unknown error");
-  const cleaned = secrets.reduce((text, secret) => text.replaceAll(secret || "\0", "[hidden]"), reason);
-  const failure = new Error(`PostgreSQL could not ${doing}: ${cleaned}`);
-  return typeof code === "string" ? Object.assign(failure, { code }) : failure;
+  return mayQuote ? `error ${String(code)}` : undefined;
 }

@@ -184,10 +184,17 @@ describe.skipIf(!canRun)("a lock on PostgreSQL", () => {
       const { lock, store, migrate } = postgresTokens({
         pool: connect({ connectionString: "postgresql://127.0.0.1:1/none" }),
       });
-      await expect(lock("id/retailer", async () => {})).rejects.toThrow(
-        /^PostgreSQL could not take the lock id\/retailer: .*ECONNREFUSED/,
-      );
-      await expect(store.load("retailer" as never)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+      await expect(lock("id/retailer", async () => {})).rejects.toMatchObject({
+        code: "store_failed",
+        operation: "lock",
+        message: expect.stringMatching(/^PostgreSQL could not take the lock id\/retailer: .*ECONNREFUSED/),
+      });
+      await expect(store.load("retailer" as never)).rejects.toMatchObject({
+        code: "store_failed",
+        operation: "load",
+        status: 503,
+        cause: { code: "ECONNREFUSED" },
+      });
       await expect(migrate()).rejects.toMatchObject({ code: "ECONNREFUSED" });
     });
 

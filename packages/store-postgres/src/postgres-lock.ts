@@ -9,15 +9,8 @@ import type { Tables } from "./schema.js";
  * @param leaseMs how long a killed owner keeps others out; core's default if not given.
  */
 export function postgresLock(ask: Ask, { locks }: Tables, leaseMs?: number): Lock {
-  const end = "clock_timestamp() + $3::double precision * interval '1 millisecond'";
-  // The condition first: asking for a lease that somebody else holds writes nothing.
-  const take = `
-    INSERT INTO ${locks} AS held (key, owner, ends_at)
-    SELECT $1, $2, ${end}
-    WHERE NOT EXISTS (SELECT FROM ${locks} WHERE key = $1 AND owner <> $2 AND ends_at > clock_timestamp())
-    ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, ends_at = excluded.ends_at
-    WHERE held.ends_at <= clock_timestamp() OR held.owner = excluded.owner`;
-  const extend = `UPDATE ${locks} SET ends_at = ${end} WHERE key = $1 AND owner = $2`;
+  const take = takeSql(locks);
+  const extend = `UPDATE ${locks} SET ends_at = ${END} WHERE key = $1 AND owner = $2`;
   const erase = `DELETE FROM ${locks} WHERE key = $1 AND owner = $2`;
 
   return leaseLock({
@@ -33,7 +26,23 @@ export function postgresLock(ask: Ask, { locks }: Tables, leaseMs?: number): Loc
     { key, owner }: Lease,
     ...more: unknown[]
   ): Promise<boolean> {
-    const { count } = await ask(`${doing} the lock ${key}`, sql, [key, owner, ...more]);
+    const task = { operation: "lock", doing: `${doing} the lock ${key}` } as const;
+    const { count } = await ask(task, sql, [key, owner, ...more]);
     return count === 1;
   }
+}
+
+const END = "clock_timestamp() + $3::double precision * interval '1 millisecond'";
+
+/**
+ * Takes a lease: $1 the key, $2 the owner, $3 how long, milliseconds. The condition first:
+ * asking for a lease that somebody else holds writes nothing.
+ */
+export function takeSql(locks: string): string {
+  return `
+    INSERT INTO ${locks} AS held (key, owner, ends_at)
+    SELECT $1, $2, ${END}
+    WHERE NOT EXISTS (SELECT FROM ${locks} WHERE key = $1 AND owner <> $2 AND ends_at > clock_timestamp())
+    ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, ends_at = excluded.ends_at
+    WHERE held.ends_at <= clock_timestamp() OR held.owner = excluded.owner`;
 }

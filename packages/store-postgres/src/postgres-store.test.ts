@@ -196,7 +196,9 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
           for (const save of [() => store.save(next, set), () => store.save(next)]) {
             const error = await save().catch((thrown: unknown) => thrown);
             expect(error).toMatchObject({
-              code,
+              code: "store_failed",
+              operation: "save",
+              cause: { code },
               message: expect.stringMatching(
                 /^PostgreSQL could not save the tokens of retailer "harbour-coffee": /,
               ),
@@ -233,7 +235,7 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
         /^PostgreSQL could not save the tokens of retailer "harbour-coffee": /,
       );
       expect(shownBy(error)).not.toContain("canary");
-      codes.push((error as { code?: string }).code);
+      codes.push(((error as Error).cause as { code?: string }).code);
     }
     expect(codes).toEqual(["23514", "22P02", "P0001"]);
   });
@@ -252,7 +254,8 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
   test("a table that is missing is named", async () => {
     const { store } = postgresTokens({ pool, table: `${schema}.missing` });
     await expect(store.load(retailer)).rejects.toMatchObject({
-      code: "42P01",
+      code: "store_failed",
+      cause: { code: "42P01" },
       message: expect.stringContaining("missing"),
     });
   });

@@ -24,20 +24,20 @@ export function postgresStore(ask: Ask, { tokens }: Tables): TokenStore {
 
   return {
     async load(domainPrefix) {
-      const { rows } = await ask(`load the tokens of retailer "${domainPrefix}"`, read, [domainPrefix]);
+      const { rows } = await ask({ operation: "load", domainPrefix }, read, [domainPrefix]);
       return rows[0] && setOf(rows[0]);
     },
     async save(next, replacing) {
+      const { domainPrefix, access, refreshToken } = next;
       const { count } = await ask(
-        `save the tokens of retailer "${next.domainPrefix}"`,
+        { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
         replacing ? replace : put,
         [...rowOf(next), ...(replacing ? [replacing.version] : [])],
-        [next.access.value, next.refreshToken],
       );
       return count === 1;
     },
     async remove(domainPrefix) {
-      await ask(`remove the tokens of retailer "${domainPrefix}"`, erase, [domainPrefix]);
+      await ask({ operation: "remove", domainPrefix }, erase, [domainPrefix]);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Ask } from "./pool.js";
+import { answerOf, failure, type PostgresPool } from "./pool.js";
 
 /** The two tables, quoted: ready to stand in a statement. */
 export interface Tables {
@@ -49,19 +49,18 @@ CREATE UNLOGGED TABLE IF NOT EXISTS ${locks} (
 `;
 }
 
-/** Makes what is missing. Needs no right to create anything when nothing is. */
-export async function migrate(ask: Ask, tables: Tables): Promise<void> {
-  const doing = `create the tables ${tables.tokens} and ${tables.locks}`;
-  const { rows } = await ask(
-    doing,
-    "SELECT to_regclass($1) IS NOT NULL AND to_regclass($2) IS NOT NULL AS done",
-    [tables.tokens, tables.locks],
-  );
-  if (rows[0]?.["done"] === true) return;
-  // One message without parameters is one transaction. The lock is for CREATE TABLE IF NOT EXISTS, which
-  // fails when two run it at once.
-  await ask(
-    doing,
-    `SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'));\n${schemaSql(tables)}`,
-  );
+/** Makes what is missing. Needs no right to create anything if nothing is. */
+export async function migrate(pool: PostgresPool, { tokens, locks }: Tables): Promise<void> {
+  const paths = [tokens, locks];
+  const areThere = paths.map((_, index) => `to_regclass($${index + 1}) IS NOT NULL`).join(" AND ");
+  try {
+    const { rows } = await answerOf(pool, `SELECT ${areThere} AS done`, paths);
+    if (rows[0]?.["done"] === true) return;
+    // One message without parameters is one transaction. The lock is for CREATE TABLE IF NOT EXISTS, which
+    // fails when two run it at once.
+    const create = schemaSql({ tokens, locks });
+    await answerOf(pool, `SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'));\n${create}`);
+  } catch (error) {
+    throw failure(`create the tables ${tokens} and ${locks}`, error);
+  }
 }

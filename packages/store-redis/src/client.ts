@@ -1,3 +1,5 @@
+import { type StoreTask, storeFailure } from "@retail-pos/core";
+
 /** What is needed of a client of `ioredis`: a `Redis` or a `Cluster`. */
 export interface IoRedisClient {
   /** Runs a Lua script. */
@@ -21,25 +23,18 @@ export type RedisClient = IoRedisClient | NodeRedisClient;
  * Runs a Lua script on one key. Everything goes through scripts, loading too: a client that sends reads to
  * replicas sends scripts to the primary, and a replica may lag behind by exactly the rotated refresh token.
  *
- * @param doing completes "Redis could not ...", for the error.
- * @param secrets what the error must not show.
+ * @param task what the script is for, for the error.
  */
-export type Run = (
-  doing: string,
-  script: string,
-  key: string,
-  values?: string[],
-  secrets?: string[],
-) => Promise<unknown>;
+export type Run = (task: StoreTask, script: string, key: string, values?: string[]) => Promise<unknown>;
 
 /** @throws {TypeError} when `client` is a client of neither library. */
 export function runner(client: RedisClient): Run {
   const evaluate = evaluatorOf(client);
-  return async (doing, script, key, values = [], secrets = []) => {
+  return async (task, script, key, values = []) => {
     try {
       return await evaluate(script, key, values);
     } catch (error) {
-      throw withoutArguments(doing, error, secrets);
+      throw storeFailure("Redis", task, error, withoutArguments(error));
     }
   };
 }
@@ -55,19 +50,10 @@ function evaluatorOf(
   throw new TypeError("client must be a client of ioredis or of redis (node-redis)");
 }
 
-/**
- * The clients put the command with all its arguments, tokens among them, on the errors they throw, and a
- * server that does not know a command repeats the first of them: what is passed on is a new error.
- */
-function withoutArguments(doing: string, error: unknown, secrets: readonly string[]): Error {
-  const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown };
-  const reason = String(message || code || name || "unknown error").replace(
-    /, with args beginning with.*/s,
-    "",
-  );
-  const cleaned = secrets.reduce((text, secret) => text.replaceAll(secret || "\0", "[hidden]"), reason);
-  const failure = new Error(`Redis could not ${doing}: ${cleaned}`);
-  return typeof code === "string" ? Object.assign(failure, { code }) : failure;
+/** A server that does not know a command repeats the first of its arguments, tokens among them. */
+function withoutArguments(error: unknown): string | undefined {
+  const { message } = Object(error) as { message?: unknown };
+  return message ? String(message).replace(/, with args beginning with.*/s, "") : undefined;
 }
 
 /** A text of an answer: some clients are set up to give bytes. */

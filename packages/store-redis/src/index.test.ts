@@ -55,10 +55,18 @@ test("a Redis that cannot be reached rejects what is asked, saying what and why"
   const nodeRedis = createClient({ url: `redis://127.0.0.1:${port}`, disableOfflineQueue: true });
   for (const each of [ioredis, nodeRedis]) {
     const { store, lock } = redisTokens({ client: each });
-    await expect(store.load("harbour-coffee" as DomainPrefix)).rejects.toThrow(
-      /^Redis could not load the tokens of retailer "harbour-coffee": ./,
-    );
-    await expect(lock("id/harbour-coffee", async () => {})).rejects.toThrow(/^Redis could not take the lock/);
+    await expect(store.load("harbour-coffee" as DomainPrefix)).rejects.toMatchObject({
+      code: "store_failed",
+      operation: "load",
+      status: 503,
+      domainPrefix: "harbour-coffee",
+      message: expect.stringMatching(/^Redis could not load the tokens of retailer "harbour-coffee": ./),
+    });
+    await expect(lock("id/harbour-coffee", async () => {})).rejects.toMatchObject({
+      code: "store_failed",
+      operation: "lock",
+      message: expect.stringMatching(/^Redis could not take the lock/),
+    });
   }
   ioredis.disconnect();
 });

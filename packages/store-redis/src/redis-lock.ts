@@ -17,7 +17,8 @@ export function redisLock(run: Run, prefix: string, leaseMs?: number): Lock {
 
   async function ask(doing: string, script: string, { key, owner, leaseMs }: Lease): Promise<boolean> {
     const redisKey = `${prefix}{${retailerOf(key)}}:lock:${key}`;
-    return isYes(await run(`${doing} the lock ${redisKey}`, script, redisKey, [owner, String(leaseMs)]));
+    const task = { operation: "lock", doing: `${doing} the lock ${redisKey}` } as const;
+    return isYes(await run(task, script, redisKey, [owner, String(leaseMs)]));
   }
 }
 

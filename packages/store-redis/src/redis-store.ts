@@ -6,7 +6,7 @@ export function redisStore(run: Run, prefix: string): TokenStore {
   const keyOf = (domainPrefix: string) => `${prefix}{${domainPrefix}}:tokens`;
   return {
     async load(domainPrefix) {
-      const reply = await run(`load the tokens of retailer "${domainPrefix}"`, LOAD, keyOf(domainPrefix));
+      const reply = await run({ operation: "load", domainPrefix }, LOAD, keyOf(domainPrefix));
       if (Array.isArray(reply)) return setOf(reply.map(textOf));
       const kind = textOf(reply);
       if (kind === "none") return undefined;
@@ -14,17 +14,17 @@ export function redisStore(run: Run, prefix: string): TokenStore {
     },
     async save(next, replacing) {
       const condition = replacing ? ["only", replacing.version] : ["always", ""];
+      const { domainPrefix, access, refreshToken } = next;
       const reply = await run(
-        `save the tokens of retailer "${next.domainPrefix}"`,
+        { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
         SAVE,
-        keyOf(next.domainPrefix),
+        keyOf(domainPrefix),
         [...condition, ...fieldsOf(next)],
-        [next.access.value, next.refreshToken],
       );
       return isYes(reply);
     },
     async remove(domainPrefix) {
-      await run(`remove the tokens of retailer "${domainPrefix}"`, REMOVE, keyOf(domainPrefix));
+      await run({ operation: "remove", domainPrefix }, REMOVE, keyOf(domainPrefix));
     },
   };
 }

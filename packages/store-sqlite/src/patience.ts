@@ -1,32 +1,37 @@
+import { type StoreTask, storeFailure } from "@retail-pos/core";
+
 /** Pauses between the tries when the file stays locked although SQLite has waited itself. */
 const AGAIN_AFTER_MS = [20, 50, 100, 200];
 
 /**
  * Does the work, again while other processes keep the file locked, a bounded number of times.
  *
- * @param task what the work does, for the message of an error: "save the tokens of ...".
- * @param secrets texts that no error shows, whatever the driver says.
+ * @param task what the work is for, for the error.
  */
-export async function patiently<T>(task: string, work: () => T, secrets: readonly string[] = []): Promise<T> {
+export async function patiently<T>(task: StoreTask, work: () => T): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {
       return work();
     } catch (error) {
       const pauseMs = AGAIN_AFTER_MS[tries];
-      if (pauseMs === undefined || !isBusy(error)) throw failure(task, error, secrets);
+      if (pauseMs === undefined || !isBusy(error)) throw storeFailure("SQLite", task, error);
       await sleep(pauseMs * (0.5 + Math.random()));
     }
   }
 }
 
-/** The same while a program starts: the thread waits. */
-export function insistently<T>(task: string, work: () => T): T {
+/**
+ * The same while a program starts: the thread waits.
+ *
+ * @param doing completes "SQLite could not ...", for the error.
+ */
+export function insistently<T>(doing: string, work: () => T): T {
   for (let tries = 0; ; tries += 1) {
     try {
       return work();
     } catch (error) {
       const pauseMs = AGAIN_AFTER_MS[tries];
-      if (pauseMs === undefined || !isBusy(error)) throw failure(task, error);
+      if (pauseMs === undefined || !isBusy(error)) throw failure(doing, error);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
     }
   }
@@ -49,12 +54,9 @@ function isBusy(error: unknown): boolean {
   return typeof number === "number" && [5, 6].includes(number & 0xff);
 }
 
-/** A new error, since the driver's own might hold on to the statement and its values. */
-function failure(task: string, error: unknown, secrets: readonly string[] = []): Error {
+/** What goes wrong outside a store and a lock. */
+function failure(doing: string, error: unknown): Error {
   const { message, code } = Object(error) as { message?: unknown; code?: unknown };
-  const said = secrets
-    .filter((secret) => secret !== "")
-    .reduce((text, secret) => text.replaceAll(secret, "[hidden]"), String(message));
-  const failed = new Error(`SQLite could not ${task}: ${said}`);
+  const failed = new Error(`SQLite could not ${doing}: ${String(message)}`);
   return typeof code === "string" ? Object.assign(failed, { code }) : failed;
 }

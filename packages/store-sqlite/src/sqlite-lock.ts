@@ -35,7 +35,7 @@ export function sqliteLock(
 
   return leaseLock({
     take: ({ key, owner, leaseMs }) =>
-      patiently(`take the lock ${JSON.stringify(key)}`, () => {
+      patiently({ operation: "lock", doing: `take the lock ${JSON.stringify(key)}` }, () => {
         const now = clock();
         const alive = [now, now + LONGEST_LEASE_MS];
         // To look first, which no writer keeps waiting: whoever asks to write stands still until it may.
@@ -43,11 +43,13 @@ export function sqliteLock(
         return hasChanged(write(database, () => takeLease.run(key, owner, now + leaseMs, ...alive)));
       }),
     extend: ({ key, owner, leaseMs }) =>
-      patiently("extend a lock", () =>
+      patiently({ operation: "lock", doing: "extend a lock" }, () =>
         hasChanged(write(database, () => extendLease.run(clock() + leaseMs, key, owner))),
       ),
     release: ({ key, owner }) =>
-      patiently("release a lock", () => write(database, () => endLease.run(key, owner))),
+      patiently({ operation: "lock", doing: "release a lock" }, () =>
+        write(database, () => endLease.run(key, owner)),
+      ),
     ...(leaseMs !== undefined && { leaseMs }),
   });
 

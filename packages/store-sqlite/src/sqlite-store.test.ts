@@ -157,7 +157,9 @@ describe("when SQLite fails", () => {
       const error = await failureOf(save());
       expect(error).toMatchObject({
         message: 'SQLite could not save the tokens of retailer "shop": database or disk is full',
-        code: "SQLITE_FULL",
+        code: "store_failed",
+        operation: "save",
+        cause: { code: "SQLITE_FULL" },
       });
       expect(inspect(error, { depth: 9, showHidden: true })).not.toContain("canary");
       expect(await store.load(shop)).toEqual(set());
@@ -174,7 +176,7 @@ describe("when SQLite fails", () => {
     database.exec("PRAGMA busy_timeout = 1");
     other.exec("BEGIN IMMEDIATE");
     const error = await failureOf(store.save(set()));
-    expect(error).toMatchObject({ message: expect.stringMatching(/locked/), code: "SQLITE_BUSY" });
+    expect(error).toMatchObject({ message: expect.stringMatching(/locked/), cause: { code: "SQLITE_BUSY" } });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain("canary");
     other.exec("COMMIT");
     expect(await store.load(shop)).toBeUndefined();

@@ -33,25 +33,25 @@ export function sqliteStore(database: SqliteDatabase, table: string): TokenStore
 
   return {
     async load(domainPrefix) {
-      const row = await patiently(`load the tokens of retailer "${domainPrefix}"`, () =>
-        select.get(domainPrefix),
-      ).catch((error) => {
-        throw isTooLarge(error) ? unusable(domainPrefix, "it holds a number that is no instant") : error;
-      });
+      const row = await patiently({ operation: "load", domainPrefix }, () => select.get(domainPrefix)).catch(
+        (error) => {
+          throw isTooLarge(error) ? unusable(domainPrefix, "it holds a number that is no instant") : error;
+        },
+      );
       return row === undefined || row === null ? undefined : setIn(row, domainPrefix);
     },
     async save(next, replacing) {
+      const { domainPrefix, access, refreshToken } = next;
       const values = valuesOf(next);
       const { changes } = await patiently(
-        `save the tokens of retailer "${next.domainPrefix}"`,
+        { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
         () =>
           write(database, () => (replacing ? replace.run(...values, replacing.version) : put.run(...values))),
-        [next.access.value, next.refreshToken],
       );
       return Number(changes) === 1;
     },
     async remove(domainPrefix) {
-      await patiently(`remove the tokens of retailer "${domainPrefix}"`, () =>
+      await patiently({ operation: "remove", domainPrefix }, () =>
         write(database, () => drop.run(domainPrefix)),
       );
     },
@@ -114,5 +114,5 @@ function unusable(domainPrefix: DomainPrefix, problem: string): StoredTokensErro
 
 /** How `node:sqlite` refuses an integer beyond 2^53. */
 function isTooLarge(error: unknown): boolean {
-  return Object(error).code === "ERR_OUT_OF_RANGE";
+  return Object(Object(error).cause).code === "ERR_OUT_OF_RANGE";
 }
