@@ -14,3 +14,5 @@ CREATE UNLOGGED TABLE IF NOT EXISTS "retail_pos_tokens_lock" (
   owner    text NOT NULL,
   ends_at  timestamptz NOT NULL
 );
+-- Claims that have ended are cleared away by it.
+CREATE INDEX IF NOT EXISTS "retail_pos_tokens_ends" ON "retail_pos_tokens_lock" (ends_at) WHERE key LIKE 'claim:%';

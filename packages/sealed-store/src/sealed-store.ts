@@ -10,7 +10,7 @@ export interface SealedStoreOptions {
 
 /**
  * The same store, with access and refresh tokens encrypted before they reach it. What else a set holds stays
- * readable: retailer, version, instants. Loading rejects with a `StoredTokensError` where a record is not
+ * readable: retailer, version, instants. It claims if the store does. Loading rejects with a `StoredTokensError` where a record is not
  * sealed, was changed, is another retailer's or of another version, or was sealed with a key not given here.
  *
  * @throws {TypeError} naming the option that is wrong.
@@ -31,6 +31,7 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Tok
     async remove(domainPrefix) {
       await store.remove(domainPrefix);
     },
+    ...(store.claim && { claim: store.claim.bind(store) }),
   };
 
   async function sealed(set: TokenSet): Promise<TokenSet> {

@@ -19,12 +19,12 @@ export interface PostgresTokensOptions {
 
 /** What `retailPos` takes as `store` and `lock`, and what makes the tables. */
 export interface PostgresTokens {
-  /** One row per retailer. */
+  /** One row per retailer; claims are rows beside the lock's. */
   readonly store: TokenStore;
   /** A lease in a row, on the database's clock. */
   readonly lock: Lock;
   /**
-   * Creates the two tables if they are missing; safe to call at every start, from many processes at once.
+   * Creates the two tables and their index if they are missing; safe to call at every start, from many processes at once.
    * The schema has to exist. Rejects with an `Error` when they cannot be created.
    */
   readonly migrate: () => Promise<void>;

@@ -35,7 +35,7 @@ export function postgresLock(ask: Ask, { locks }: Tables, leaseMs?: number): Loc
 const END = "clock_timestamp() + $3::double precision * interval '1 millisecond'";
 
 /**
- * Takes a lease: $1 the key, $2 the owner, $3 how long, milliseconds. The condition first:
+ * Takes a lease: $1 the key, $2 the owner, $3 how long, milliseconds. Also how a key is claimed. The condition first:
  * asking for a lease that somebody else holds writes nothing.
  */
 export function takeSql(locks: string): string {

@@ -1,9 +1,14 @@
+import { createHash, randomUUID } from "node:crypto";
 import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
 import type { Ask } from "./pool.js";
+import { takeSql } from "./postgres-lock.js";
 import type { Tables } from "./schema.js";
 
-/** One row per retailer. */
-export function postgresStore(ask: Ask, { tokens }: Tables): TokenStore {
+/** So many ended claims, at most, are cleared away by one that is won. */
+const MOST_CLEARED = 1000;
+
+/** One row per retailer. A claim is a lease in the lock's table that nobody releases. */
+export function postgresStore(ask: Ask, { tokens, locks }: Tables): TokenStore {
   const put = `
     INSERT INTO ${tokens}
       (domain_prefix, access_token, expires_at, refresh_token, issued_at, version, refused_at)
@@ -21,6 +26,13 @@ export function postgresStore(ask: Ask, { tokens }: Tables): TokenStore {
     SELECT domain_prefix, access_token, expires_at::text, refresh_token, issued_at::text, version, refused_at::text
     FROM ${tokens} WHERE domain_prefix = $1`;
   const erase = `DELETE FROM ${tokens} WHERE domain_prefix = $1`;
+  const take = takeSql(locks);
+  // now() and not clock_timestamp(), which no index can be searched by. A row that somebody else clears or claims
+  // again at this moment is left to them.
+  const clear = `
+    DELETE FROM ${locks} WHERE key IN (
+      SELECT key FROM ${locks} WHERE key LIKE 'claim:%' AND ends_at <= now()
+      ORDER BY ends_at LIMIT ${MOST_CLEARED} FOR UPDATE SKIP LOCKED)`;
 
   return {
     async load(domainPrefix) {
@@ -39,7 +51,19 @@ export function postgresStore(ask: Ask, { tokens }: Tables): TokenStore {
     async remove(domainPrefix) {
       await ask({ operation: "remove", domainPrefix }, erase, [domainPrefix]);
     },
+    async claim(key, forMs) {
+      const lease = [`claim:${digest(key)}`, randomUUID(), forMs];
+      const { count } = await ask({ operation: "claim" }, take, lease);
+      // The claim is won, whether or not this succeeds: the next one clears what is left.
+      if (count === 1) await ask({ operation: "claim" }, clear).catch(() => {});
+      return count === 1;
+    },
   };
+}
+
+/** A key may be of any length, an index entry may not. */
+function digest(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
 }
 
 function rowOf({ domainPrefix, access, refreshToken, issuedAt, version, refusedAt }: TokenSet): unknown[] {

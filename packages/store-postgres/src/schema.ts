@@ -1,12 +1,14 @@
 import { answerOf, failure, type PostgresPool } from "./pool.js";
 
-/** The two tables, quoted: ready to stand in a statement. */
+/** The two tables and their index, quoted: ready to stand in a statement. */
 export interface Tables {
   readonly tokens: string;
   readonly locks: string;
+  /** The name alone, as it is made, and where it is then: always in its table's schema. */
+  readonly ends: { readonly name: string; readonly path: string };
 }
 
-/** PostgreSQL cuts longer names off; `_lock` has to fit behind. */
+/** PostgreSQL cuts longer names off; `_lock` and `_ends` have to fit behind. */
 const LONGEST_NAME = 63 - "_lock".length;
 
 /** @throws {TypeError} when `table` is not a name, or a schema's name, a dot and a name. */
@@ -18,7 +20,11 @@ export function tablesAt(table: unknown): Tables {
     );
   }
   const quoted = (suffix: string) => `"${names.join('"."')}${suffix}"`;
-  return { tokens: quoted(""), locks: quoted("_lock") };
+  return {
+    tokens: quoted(""),
+    locks: quoted("_lock"),
+    ends: { name: `"${names.at(-1)}_ends"`, path: quoted("_ends") },
+  };
 }
 
 function isName(text: string): boolean {
@@ -29,7 +35,7 @@ function isName(text: string): boolean {
  * The tables. `schema.sql` of this package is this text for the default name. Instants are epoch
  * milliseconds; a lease ends on the database's own clock.
  */
-export function schemaSql({ tokens, locks }: Tables): string {
+export function schemaSql({ tokens, locks, ends }: Tables): string {
   return `-- The tables of @retail-pos/store-postgres.
 CREATE TABLE IF NOT EXISTS ${tokens} (
   domain_prefix text PRIMARY KEY,
@@ -46,19 +52,21 @@ CREATE UNLOGGED TABLE IF NOT EXISTS ${locks} (
   owner    text NOT NULL,
   ends_at  timestamptz NOT NULL
 );
+-- Claims that have ended are cleared away by it.
+CREATE INDEX IF NOT EXISTS ${ends.name} ON ${locks} (ends_at) WHERE key LIKE 'claim:%';
 `;
 }
 
 /** Makes what is missing. Needs no right to create anything if nothing is. */
-export async function migrate(pool: PostgresPool, { tokens, locks }: Tables): Promise<void> {
-  const paths = [tokens, locks];
+export async function migrate(pool: PostgresPool, { tokens, locks, ends }: Tables): Promise<void> {
+  const paths = [tokens, locks, ends.path];
   const areThere = paths.map((_, index) => `to_regclass($${index + 1}) IS NOT NULL`).join(" AND ");
   try {
     const { rows } = await answerOf(pool, `SELECT ${areThere} AS done`, paths);
     if (rows[0]?.["done"] === true) return;
     // One message without parameters is one transaction. The lock is for CREATE TABLE IF NOT EXISTS, which
     // fails when two run it at once.
-    const create = schemaSql({ tokens, locks });
+    const create = schemaSql({ tokens, locks, ends });
     await answerOf(pool, `SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'));\n${create}`);
   } catch (error) {
     throw failure(`create the tables ${tokens} and ${locks}`, error);

@@ -49,6 +49,7 @@ describe.skipIf(!cluster)("on Redis Cluster", () => {
     "all keys of one retailer are in one slot, with the prefix %o",
     async (prefix) => {
       const { store, lock } = redisTokens({ client: ioredis, prefix });
+      await ioredis.nodes("master")[0]?.flushall();
       const retailer = "harbour-coffee" as DomainPrefix;
       await store.save({
         domainPrefix: retailer,

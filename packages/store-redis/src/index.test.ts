@@ -62,6 +62,10 @@ test("a Redis that cannot be reached rejects what is asked, saying what and why"
       domainPrefix: "harbour-coffee",
       message: expect.stringMatching(/^Redis could not load the tokens of retailer "harbour-coffee": ./),
     });
+    await expect(store.claim?.("login", 1000)).rejects.toMatchObject({
+      code: "store_failed",
+      operation: "claim",
+    });
     await expect(lock("id/harbour-coffee", async () => {})).rejects.toMatchObject({
       code: "store_failed",
       operation: "lock",

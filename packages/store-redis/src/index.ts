@@ -15,7 +15,7 @@ export interface RedisTokensOptions {
 
 /** What `retailPos` takes as `store` and `lock`. */
 export interface RedisTokens {
-  /** One hash per retailer, without a time-to-live. */
+  /** One hash per retailer, without a time-to-live; claims are keys with one. */
   readonly store: TokenStore;
   /** A lease in a key, on the server's clock. */
   readonly lock: Lock;

@@ -22,7 +22,8 @@ export function redisLock(run: Run, prefix: string, leaseMs?: number): Lock {
   }
 }
 
-const TAKE = `
+/** Also how a key is claimed. */
+export const TAKE = `
 local owner = redis.call('GET', KEYS[1])
 if owner and owner ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

@@ -1,5 +1,7 @@
+import { createHash, randomUUID } from "node:crypto";
 import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
 import { isYes, type Run, textOf } from "./client.js";
+import { TAKE } from "./redis-lock.js";
 
 /** One hash per retailer, its fields named as in {@link TokenSet}, without a time-to-live. */
 export function redisStore(run: Run, prefix: string): TokenStore {
@@ -26,6 +28,11 @@ export function redisStore(run: Run, prefix: string): TokenStore {
     async remove(domainPrefix) {
       await run({ operation: "remove", domainPrefix }, REMOVE, keyOf(domainPrefix));
     },
+    async claim(key, forMs) {
+      // A lease that nobody releases: a client that asks again after a lost answer is the same owner still.
+      const lease = [randomUUID(), String(Math.ceil(forMs))];
+      return isYes(await run({ operation: "claim" }, TAKE, `${prefix}claim:${digest(key)}`, lease));
+    },
   };
 }
 
@@ -43,6 +50,11 @@ redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 return 1`;
 
 const REMOVE = `return redis.call('DEL', KEYS[1])`;
+
+/** A claim's key may be of any length. */
+function digest(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
 
 function fieldsOf({ domainPrefix, access, refreshToken, issuedAt, version, refusedAt }: TokenSet): string[] {
   const fields = {

@@ -1,6 +1,8 @@
+import { createHash, randomUUID } from "node:crypto";
 import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
 import { type SqliteDatabase, write } from "./database.js";
 import { insistently, patiently } from "./patience.js";
+import type { Tables } from "./schema.js";
 
 /** A row as it comes out of the file: anybody may have edited it. */
 type Row = { readonly [column in (typeof columns)[number]]?: unknown };
@@ -14,12 +16,14 @@ const columns = [
   "refused_at",
 ] as const;
 
+/** So many ended claims, at most, are cleared away by one that is made. */
+const MOST_CLEARED = 1000;
+
 /**
- * One row per retailer. Each write is one transaction, so that what is stored is always a whole set.
- *
- * @param table quoted for SQL.
+ * One row per retailer. Each write is one transaction, so that what is stored is always a whole set. A claim is a
+ * lease in the lock's table that nobody releases.
  */
-export function sqliteStore(database: SqliteDatabase, table: string): TokenStore {
+export function sqliteStore(database: SqliteDatabase, { tokens: table, locks }: Tables): TokenStore {
   const assigned = columns.map((column) => `${column} = excluded.${column}`);
   const select = prepare(`SELECT ${columns} FROM ${table} WHERE domain_prefix = ?`);
   const put = prepare(
@@ -30,6 +34,18 @@ export function sqliteStore(database: SqliteDatabase, table: string): TokenStore
     `UPDATE ${table} SET ${columns.map((column) => `${column} = ?`)} WHERE domain_prefix = ? AND version = ?`,
   );
   const drop = prepare(`DELETE FROM ${table} WHERE domain_prefix = ?`);
+  const findClaim = prepare(`SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND expires_at > ?`, locks);
+  const takeClaim = prepare(
+    `INSERT INTO ${locks} (key, owner, expires_at) VALUES (?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at
+     WHERE owner = excluded.owner OR expires_at <= ?`,
+    locks,
+  );
+  const clearClaims = prepare(
+    `DELETE FROM ${locks} WHERE key IN (SELECT key FROM ${locks}
+     WHERE key LIKE 'claim:%' AND expires_at <= ? ORDER BY expires_at LIMIT ${MOST_CLEARED})`,
+    locks,
+  );
 
   return {
     async load(domainPrefix) {
@@ -55,12 +71,30 @@ export function sqliteStore(database: SqliteDatabase, table: string): TokenStore
         write(database, () => drop.run(domainPrefix)),
       );
     },
+    async claim(key, forMs) {
+      const [hash, owner] = [`claim:${digest(key)}`, randomUUID()];
+      return patiently({ operation: "claim" }, () => {
+        const now = Date.now();
+        // To look first, which no writer keeps waiting.
+        if (findClaim.get(hash, owner, now)) return false;
+        const { changes } = write(database, () => {
+          clearClaims.run(now);
+          return takeClaim.run(hash, owner, Math.ceil(now + forMs), now);
+        });
+        return Number(changes) === 1;
+      });
+    },
   };
 
   /** Fails here, at construction, where the table has other columns than ours. */
-  function prepare(sql: string) {
-    return insistently(`use the table ${table}`, () => database.prepare(sql));
+  function prepare(sql: string, of = table) {
+    return insistently(`use the table ${of}`, () => database.prepare(sql));
   }
+}
+
+/** A key may be of any length, and hold characters that no driver takes. */
+function digest(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
 }
 
 /** In the order of the columns, the retailer last. */

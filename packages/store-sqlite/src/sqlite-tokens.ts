@@ -20,7 +20,7 @@ export interface SqliteTokensOptions {
 
 /** What `retailPos` takes: `retailPos({ ..., ...sqliteTokens({ database }) })`. */
 export interface SqliteTokens {
-  /** One row per retailer. */
+  /** One row per retailer; claims are rows beside the lock's. */
   readonly store: TokenStore;
   /** A row while it is held; among the processes of one machine. */
   readonly lock: Lock;
@@ -38,5 +38,5 @@ export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
   const tables = tablesFor(options.table);
   prepareConnection(database);
   createTables(database, tables);
-  return { store: sqliteStore(database, tables.tokens), lock: sqliteLock(database, tables.locks) };
+  return { store: sqliteStore(database, tables), lock: sqliteLock(database, tables.locks) };
 }

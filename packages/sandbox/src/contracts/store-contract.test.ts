@@ -4,6 +4,7 @@ import { storeContract } from "./index.js";
 
 describe("a careful store passes", () => {
   storeContract(test, () => mapStore());
+  describe("also if it can claim", () => storeContract(test, () => mapStore({ claim: {} })));
 
   const shared = new Map<string, TokenSet>();
   describe("also where two stores keep tokens in one place", () => {
@@ -26,6 +27,18 @@ describe("the contract catches a store that", () => {
     ["remembers what was removed", { neverRemoves: true }, /removed retailer/],
     ["keeps one set for everybody", { oneKey: true }, /do not touch each other/],
     ["uses a plain object as its map", { plainObject: true }, /constructor/],
+    ["looks, waits, then claims", { claim: { waits: true } }, /many claims of one key at once/],
+    ["lets everybody claim", { claim: { always: true } }, /stays claimed/],
+    ["says nothing to a claim", { claim: { saysNothing: true } }, /many claims of one key at once/],
+    ["has one claim for all keys", { claim: { keyOf: () => "all" } }, /keys that differ/],
+    ["cuts long keys", { claim: { keyOf: (key) => key.slice(0, 1000) } }, /keys that differ/],
+    ["knows no letter case", { claim: { keyOf: (key) => key.toLowerCase() } }, /keys that differ/],
+    ["trims keys", { claim: { keyOf: (key) => key.trim() } }, /keys that differ/],
+    ["never ends a claim", { claim: { endless: true } }, /a claim ends by itself/],
+    ["lets the next one who asks shorten a claim", { claim: { shortens: true } }, /stays claimed/],
+    ["forgets all claims when one ends", { claim: { clearsAll: true } }, /although others end too/],
+    ["ends a claim with a removal", { claim: { endsWithRemoval: true } }, /leave each other alone/],
+    ["keeps claims among the records", { claim: { isRecord: true } }, /leave each other alone/],
   ];
   for (const [what, flaws, expected] of broken) {
     test(what, async () => {
@@ -36,9 +49,10 @@ describe("the contract catches a store that", () => {
 
   test("shares nothing although it said so", async () => {
     const failures = await failuresOf((declare) =>
-      storeContract(declare, () => mapStore(), { shared: true }),
+      storeContract(declare, () => mapStore({ claim: {} }), { shared: true }),
     );
     expect(failures).toEqual([
+      "store: of many claims of one key from two stores, exactly one wins, if they can claim",
       "store: two stores on the same place see each other's saves and removals",
       "store: of many saves from two stores that would replace the same version, exactly one saves",
     ]);
@@ -60,13 +74,28 @@ interface Flaws {
   neverRemoves?: boolean;
   oneKey?: boolean;
   plainObject?: boolean;
+  claim?: ClaimFlaws;
+}
+
+interface ClaimFlaws {
+  waits?: boolean;
+  always?: boolean;
+  saysNothing?: boolean;
+  keyOf?: (key: string) => string;
+  endless?: boolean;
+  shortens?: boolean;
+  clearsAll?: boolean;
+  endsWithRemoval?: boolean;
+  isRecord?: boolean;
 }
 
 /** A store of a few lines, right unless told otherwise. */
 function mapStore(flaws: Flaws = {}): TokenStore {
   const sets = flaws.sets ?? (flaws.plainObject ? plainObjectMap() : new Map<string, TokenSet>());
   const keyOf = (domainPrefix: string) => (flaws.oneKey ? "all" : domainPrefix);
+  const claims = new Map<string, number>();
   return {
+    ...(flaws.claim && { claim: claimOn(claims, sets, flaws.claim) }),
     async load(domainPrefix) {
       const held = sets.get(keyOf(domainPrefix));
       return flaws.handsOutOwn ? held : structuredClone(held);
@@ -80,7 +109,27 @@ function mapStore(flaws: Flaws = {}): TokenStore {
     },
     async remove(domainPrefix) {
       if (!flaws.neverRemoves) sets.delete(keyOf(domainPrefix));
+      if (flaws.claim?.endsWithRemoval) claims.delete(domainPrefix);
     },
+  };
+}
+
+function claimOn(
+  claims: Map<string, number>,
+  sets: Map<string, TokenSet>,
+  flaws: ClaimFlaws,
+): NonNullable<TokenStore["claim"]> {
+  return async (given, forMs) => {
+    const key = flaws.keyOf?.(given) ?? given;
+    const endsAt = claims.get(key) ?? 0;
+    if (flaws.waits) await new Promise((resolve) => setImmediate(resolve));
+    if (flaws.clearsAll && [...claims.values()].some((end) => end <= performance.now())) claims.clear();
+    const isHeld = endsAt > performance.now();
+    if (flaws.shortens || !isHeld) {
+      claims.set(key, flaws.endless ? Number.POSITIVE_INFINITY : performance.now() + forMs);
+    }
+    if (flaws.isRecord) sets.set(key, sets.get(key) ?? ({ domainPrefix: key } as TokenSet));
+    return flaws.saysNothing ? (undefined as unknown as boolean) : flaws.always || !isHeld;
   };
 }
 
@@ -109,7 +158,13 @@ function plainObjectMap(): Map<string, TokenSet> {
 async function failuresOf(declare: (test: (name: string, run: () => Promise<void>) => void) => void) {
   const declared: { name: string; run: () => Promise<void> }[] = [];
   declare((name, run) => declared.push({ name, run }));
-  const failures: string[] = [];
-  for (const { name, run } of declared) await run().catch(() => failures.push(name));
-  return failures;
+  const failed = await Promise.all(
+    declared.map(({ run }) =>
+      run().then(
+        () => false,
+        () => true,
+      ),
+    ),
+  );
+  return declared.filter((_, index) => failed[index]).map(({ name }) => name);
 }

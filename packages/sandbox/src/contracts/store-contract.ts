@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
+import { claiming } from "./claim-contract.js";
 import type { ContractTest } from "./contract-test.js";
+import { newSet, newVersion, randomRetailer } from "./records.js";
 
 /** What the store under test is like. */
 export interface StoreContractOptions {
@@ -18,7 +20,8 @@ export interface StoreContractOptions {
  *
  * `make` is called once per test, twice with `shared`. The store need not be
  * empty: retailers are named at random, except a few words that trip up careless
- * keys, and whatever a test saved it removes.
+ * keys, and whatever a test saved it removes. Claims end by themselves, within a minute.
+ * What a store may leave out (`claim`) is only asked of stores that have it.
  */
 export function storeContract(
   test: ContractTest,
@@ -38,6 +41,7 @@ export function storeContract(
   removing(onStore);
   keeping(onStore);
   naming(onStore);
+  claiming(test, make, shared);
   if (shared) sharing(test, make);
 }
 
@@ -280,19 +284,6 @@ const awkwardNames: readonly (readonly [string, () => string])[] = [
   ["with digits only, zeros first", () => `00${randomInt(1e9, 1e10)}`],
   ["with hyphens", () => `a--${randomBytes(6).toString("hex")}-z`],
 ];
-
-const randomRetailer = () => `contract-${randomBytes(9).toString("hex")}` as DomainPrefix;
-const newVersion = () => randomBytes(12).toString("base64url");
-
-function newSet(domainPrefix: DomainPrefix): TokenSet {
-  return {
-    domainPrefix,
-    access: { value: `access-${newVersion()}`, expiresAt: 1_767_225_600_123 },
-    refreshToken: `refresh-${newVersion()}`,
-    issuedAt: 1_767_139_200_456,
-    version: newVersion(),
-  };
-}
 
 /** A store may hand out frozen objects: then nothing is spoilt, which is just as good. */
 function spoil(set: TokenSet): void {
