@@ -51,6 +51,8 @@ function rollBack(database: SqliteDatabase): void {
 const BUSY_TIMEOUT_MS = 200;
 /** `PRAGMA synchronous`: 2 is FULL. */
 const FULL = 2;
+/** `PRAGMA secure_delete`: 2 would leave freed pages as they are. */
+const ON = 1;
 
 /** @throws {TypeError} when it is no database, or one that answers with promises. */
 export function checkDatabase(database: unknown): SqliteDatabase {
@@ -72,10 +74,26 @@ export function prepareConnection(database: SqliteDatabase): void {
       database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   });
   preferWal(database);
+  // A removed retailer's refresh token cannot be revoked: without this it stays in the file's free pages.
+  insistently("set secure_delete", () => {
+    if (pragma(database, "secure_delete") !== ON) database.exec(`PRAGMA secure_delete = ${ON}`);
+  });
   // A rotated refresh token cannot be had again, so a save has to outlast a power failure too.
   insistently("set the durability", () => {
     if ((pragma(database, "synchronous") ?? 0) < FULL) database.exec("PRAGMA synchronous = FULL");
   });
+}
+
+/**
+ * What was deleted stands in the write-ahead log still: it is moved into the file and cut off, if no other connection
+ * reads or writes at this moment. If one does, that is left to the next time.
+ */
+export function forgetPages(database: SqliteDatabase): void {
+  try {
+    database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  } catch {
+    // What was asked for is done: the row is gone.
+  }
 }
 
 /** Readers and the writer do not block each other in WAL mode. Every other mode is as safe, only slower. */

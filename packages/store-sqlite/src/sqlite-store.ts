@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
-import { type SqliteDatabase, write } from "./database.js";
+import { forgetPages, type SqliteDatabase, write } from "./database.js";
 import { insistently, patiently } from "./patience.js";
 import type { Tables } from "./schema.js";
 
@@ -70,6 +70,7 @@ export function sqliteStore(database: SqliteDatabase, { tokens: table, locks }: 
       await patiently({ operation: "remove", domainPrefix }, () =>
         write(database, () => drop.run(domainPrefix)),
       );
+      forgetPages(database);
     },
     async claim(key, forMs) {
       const [hash, owner] = [`claim:${digest(key)}`, randomUUID()];
