@@ -1,36 +1,38 @@
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { lanes } from "./test/support/lanes.js";
+import { sources } from "./test/support/sources.js";
 
-const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const { fast, real } = lanes();
 
 // Tests run on the sources, so a failure points at the line to change; what is
 // published (dist/) is built first and is what child processes and browsers see.
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   resolve: {
-    alias: [
-      {
-        find: "@retail-pos/sandbox/contracts",
-        replacement: source("packages/sandbox/src/contracts/index.ts"),
-      },
-      { find: "@retail-pos/sandbox", replacement: source("packages/sandbox/src/index.ts") },
-      { find: "@retail-pos/core", replacement: source("packages/core/src/index.ts") },
-      { find: "@retail-pos/express-bearer", replacement: source("packages/express-bearer/src/index.ts") },
-      { find: "@retail-pos/koa-bearer", replacement: source("packages/koa-bearer/src/index.ts") },
-      { find: "@retail-pos/store-postgres", replacement: source("packages/store-postgres/src/index.ts") },
-      { find: "@retail-pos/store-redis", replacement: source("packages/store-redis/src/index.ts") },
-      { find: "@retail-pos/sealed-store", replacement: source("packages/sealed-store/src/index.ts") },
-      { find: "@retail-pos/store-sqlite", replacement: source("packages/store-sqlite/src/index.ts") },
-      { find: "passport-retail-pos", replacement: source("packages/passport-retail-pos/src/index.ts") },
-    ],
+    alias: [...sources].map(([name, source]) => ({ find: new RegExp(`^${name}$`), replacement: source })),
   },
   test: {
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "examples/*/*.test.js",
-      "examples/*/src/**/*.test.ts",
-      "test/**/*.test.ts",
+    // Machines have other things to do, and `FUZZ_RUNS` may ask for millions of cases.
+    testTimeout: process.env["FUZZ_RUNS"] ? 3_600_000 : 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "fast",
+          isolate: false, // nothing here outlives its file, and three quarters of the time went into starting anew
+          include: [...fast],
+          setupFiles: ["test/support/in-process.ts"],
+          // `pnpm test:unit`: a tenth of the generated cases.
+          env: mode === "quick" ? { FUZZ_SHARE: "0.1" } : {},
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "real",
+          include: [...real],
+          globalSetup: ["test/support/machine.ts"],
+        },
+      },
     ],
-    globalSetup: ["test/support/machine.ts"],
-    testTimeout: 60_000, // real processes and databases, on machines that have other things to do,
   },
-});
+}));

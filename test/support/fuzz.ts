@@ -1,8 +1,4 @@
 import fc from "fast-check";
-import { vi } from "vitest";
-
-/** Thousands of cases are one test, and somebody may ask for millions. What hangs is caught by {@link answered}. */
-vi.setConfig({ testTimeout: 3_600_000 });
 
 /**
  * The same cases on every machine, until somebody asks for others:
@@ -15,15 +11,21 @@ vi.setConfig({ testTimeout: 3_600_000 });
  */
 const seed = wholeNumber("FUZZ_SEED") ?? 20_300_101;
 const runs = wholeNumber("FUZZ_RUNS");
+/** Of the default number of cases; `pnpm test:unit` asks for a tenth. */
+const share = Number(process.env["FUZZ_SHARE"] ?? 1);
 const path = process.env["FUZZ_PATH"];
 
 /**
- * Tries a property on `byDefault` cases.
+ * Tries a property on `byDefault` cases, or as many as was asked for.
  *
  * @throws naming the seed, the path and the smallest counterexample.
  */
 export async function holds(property: fc.IRawProperty<unknown>, byDefault: number): Promise<void> {
-  await fc.assert(property, { seed, numRuns: runs ?? byDefault, ...(path !== undefined && { path }) });
+  await fc.assert(property, {
+    seed,
+    numRuns: runs ?? Math.ceil(byDefault * share),
+    ...(path !== undefined && { path }),
+  });
 }
 
 /** For what takes so long that a case without an answer must be told from a slow one. */
