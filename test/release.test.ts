@@ -57,6 +57,37 @@ test.each(readdirSync(`${root}/examples`))("%s takes this version of our package
   for (const [name, range] of ours) expect(range).toBe(`^${versions.get(name)}`);
 });
 
+describe("the workflows", () => {
+  const folder = `${root}/.github/workflows`;
+  const workflows = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8"));
+  const [, release = ""] = readFileSync(`${folder}/release.yml`, "utf8").split(/^jobs:\n/m);
+  const jobs = new Map(
+    [...release.matchAll(/^ {2}(\w+):\n((?: {4}.*\n|\n)+)/gm)].map(([, name = "", job = ""]) => [name, job]),
+  );
+  const jobsWith = (text: string) => [...jobs].filter(([, job]) => job.includes(text)).map(([name]) => name);
+
+  test("take every action of others at a commit, which a moved tag does not change", () => {
+    const actions = workflows.flatMap((text) => [...text.matchAll(/\buses: (.*)/g)].map(([, name]) => name));
+    const foreign = actions.filter((name) => !name?.startsWith("./"));
+    expect(foreign.length).toBeGreaterThan(3);
+    for (const action of foreign) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  test("may read the repository, and no more unless a job says so", () => {
+    for (const text of workflows) expect(text).toMatch(/^permissions:\n {2}contents: read\n\n/m);
+  });
+
+  test("publish in one job, which waits for an approval and can write nothing else", () => {
+    expect([...jobs.keys()]).toEqual(["check", "version", "publish", "tag"]);
+    expect(jobsWith("pnpm release")).toEqual(["publish"]);
+    expect(jobsWith("id-token:")).toEqual(["publish"]);
+    expect(jobsWith("NPM_TOKEN")).toEqual(["publish"]);
+    expect(jobsWith("environment: npm")).toEqual(["publish"]);
+    const [, permissions = ""] = /permissions:\n((?: {6}.*\n)+)/.exec(jobs.get("publish") ?? "") ?? [];
+    expect(permissions.replace(/ #.*/g, "")).toBe("      contents: read\n      id-token: write\n");
+  });
+});
+
 interface Manifest {
   name: string;
   version: string;
