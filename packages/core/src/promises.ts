@@ -1,29 +1,76 @@
-/** Settles as the work does, unless the signal is aborted first; the work itself goes on. */
+/**
+ * Settles as the work does, unless the signal is aborted first; the work itself goes on. Once settled, it holds
+ * neither the signal nor its reason, however long the work or the signal lasts (behaviour 13).
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
+  if (signal.aborted) {
+    work.catch(() => {});
+    return Promise.reject(signal.reason);
+  }
   return new Promise((resolve, reject) => {
-    const waiting = waitingOn(signal);
-    const leave = () => reject(signal.reason);
-    waiting.add(leave);
-    work.then(resolve, reject).finally(() => waiting.delete(leave));
+    const caller: Caller = { promise: { resolve: resolve as (value: unknown) => void, reject } };
+    caller.leave = leaveWhenAborted(signal, caller);
+    follow(work, caller);
   });
 }
 
-const waitingBySignal = new WeakMap<AbortSignal, Set<() => void>>();
+/** Whom work and signal speak to. Emptied when the caller has its answer, because both may outlast the call. */
+interface Caller {
+  promise: { resolve: (value: unknown) => void; reject: (reason: unknown) => void } | undefined;
+  /** Takes the caller out of those who wait with its signal. */
+  leave?: (() => void) | undefined;
+}
+
+/** A function of its own: what it leaves at the work sees the caller, and nothing that the caller handed over. */
+function follow(work: Promise<unknown>, caller: Caller): void {
+  work.then(
+    (value) => emptied(caller)?.resolve(value),
+    (reason) => emptied(caller)?.reject(reason),
+  );
+}
+
+/** The caller's promise, to be settled now; nothing if that has happened. */
+function emptied(caller: Caller): Caller["promise"] {
+  const { promise, leave } = caller;
+  caller.promise = undefined;
+  caller.leave = undefined;
+  leave?.();
+  return promise;
+}
+
+/** The callers who wait with one signal, and the one listener that speaks for them. */
+interface Waiting {
+  readonly callers: Set<Caller>;
+  readonly allLeave: () => void;
+}
+
+const waitingBySignal = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * Who leaves when the signal is aborted. One listener for all of them: many may share a signal that lives as long
- * as the process, and Node warns of a target with many listeners.
+ * One listener for all callers: many may share a signal that lives as long as the process, and Node warns of a
+ * target with many. The listener goes with the last of them: as long as it stays, the platform keeps the signals
+ * of `AbortSignal.any` and `AbortSignal.timeout` alive.
  */
-function waitingOn(signal: AbortSignal): Set<() => void> {
-  const known = waitingBySignal.get(signal);
-  if (known) return known;
-  const waiting = new Set<() => void>();
-  waitingBySignal.set(signal, waiting);
-  const allLeave = () => {
-    for (const leave of waiting) leave();
+function leaveWhenAborted(signal: AbortSignal, caller: Caller): () => void {
+  const waiting = waitingBySignal.get(signal) ?? listening(signal);
+  waiting.callers.add(caller);
+  return () => {
+    waiting.callers.delete(caller);
+    if (waiting.callers.size > 0) return;
+    signal.removeEventListener("abort", waiting.allLeave);
+    waitingBySignal.delete(signal);
   };
-  signal.addEventListener("abort", allLeave, { once: true });
+}
+
+function listening(signal: AbortSignal): Waiting {
+  const callers = new Set<Caller>();
+  const allLeave = () => {
+    for (const caller of callers) emptied(caller)?.reject(signal.reason);
+  };
+  const waiting = { callers, allLeave };
+  waitingBySignal.set(signal, waiting);
+  signal.addEventListener("abort", allLeave);
   return waiting;
 }
 
