@@ -1,7 +1,7 @@
-import { parseDomainPrefix } from "./domain-prefix.js";
+import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError } from "./errors.js";
 import { type RetailerClient, retailerClient } from "./retailer-client.js";
-import { baseUrlOf, secureUrl } from "./service.js";
+import { baseUrlOf, secureUrl, sharesOrigin } from "./service.js";
 import { isBearerValue, quietAccess } from "./token-set.js";
 
 /** A Personal Token, and the retailer it is for. */
@@ -31,13 +31,15 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
     throw new TypeError("token must be a Personal Token: printable text without spaces");
   if (fetch !== undefined && typeof fetch !== "function") throw new TypeError("fetch must be a function");
 
+  const isTemplate = typeof baseUrl === "string" && baseUrl.includes("{domain_prefix}");
+  const address = isTemplate
+    ? baseUrlOf(baseUrl)(domainPrefix)
+    : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, "");
   const access = Object.freeze(quietAccess({ value: token }));
   return retailerClient({
     domainPrefix,
-    baseUrl:
-      typeof baseUrl === "string" && baseUrl.includes("{domain_prefix}")
-        ? baseUrlOf(baseUrl)(domainPrefix)
-        : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, ""),
+    baseUrl: address,
+    sharesOrigin: isTemplate ? sharesOrigin(baseUrl) : isSegmentOf(domainPrefix, address),
     fetch: fetch ?? ((...call) => globalThis.fetch(...call)),
     renews: false,
     source: {
@@ -56,4 +58,9 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
       tokenNow: () => access,
     },
   });
+}
+
+/** What is left of `{domain_prefix}` in an address that has it filled in. */
+function isSegmentOf(domainPrefix: DomainPrefix, address: string): boolean {
+  return new URL(address).pathname.toLowerCase().split("/").includes(domainPrefix);
 }

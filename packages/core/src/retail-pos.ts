@@ -122,6 +122,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
       source: stored.source(domainPrefix),
       fetch,
       renews: true,
+      sharesOrigin: service.sharesOrigin,
     });
     if (clients.size >= MOST_CLIENTS) clients.clear();
     clients.set(domainPrefix, client);

@@ -314,14 +314,18 @@ function shaped(address: string, kind: string): string | URL | Request {
 
 /**
  * What arrives there, after every server on the way has had its own idea of the path: dots, slashes and
- * backslashes decoded or not, empty segments kept or dropped, dot segments resolved.
+ * backslashes decoded once, twice or not, parameters kept or dropped, empty segments too, dot segments resolved.
  */
 function expectBelow(baseUrl: string, arrivedAt: string): void {
   const [base, url] = [new URL(baseUrl), new URL(arrivedAt)];
   expect([url.origin, url.username, url.password]).toEqual([base.origin, "", ""]);
   const decoded = url.pathname.replace(/%2e/gi, ".").replace(/%2f/gi, "/").replace(/%5c/gi, "\\");
-  const readings = [url.pathname, decoded, decoded.replaceAll("\\", "/")];
-  for (const reading of readings.flatMap((path) => [path, path.replace(/\/{2,}/g, "/")])) {
+  const once = unescape(url.pathname);
+  const readings = [url.pathname, decoded, once, unescape(once)]
+    .flatMap((path) => [path, path.replaceAll("\\", "/")])
+    .flatMap((path) => [path, path.replace(/;[^/]*/g, "")])
+    .flatMap((path) => [path, path.replace(/\/{2,}/g, "/")]);
+  for (const reading of readings) {
     expect(`${resolved(reading)}/`, reading).toMatch(new RegExp(`^${resolved(base.pathname)}/`));
   }
 }

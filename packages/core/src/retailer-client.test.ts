@@ -7,6 +7,7 @@ import { parseDomainPrefix } from "./domain-prefix.js";
 import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import { memoryStore } from "./memory-store.js";
 import type { RetailPosOptions } from "./options.js";
+import { personalToken } from "./personal-token.js";
 import { retailPos } from "./retail-pos.js";
 import { retailerClient } from "./retailer-client.js";
 import type { TokenSet } from "./token-set.js";
@@ -172,6 +173,22 @@ describe("an address within baseUrl is", () => {
     { name: "a percent sign encoded twice", input: "/api/%252e%252e%252f", path: "/api/%252e%252e%252f" },
     { name: "dots that are a name", input: "/api/.../..a/b..", path: "/api/.../..a/b.." },
     { name: "double slashes inside", input: "/api//b", path: "/api//b" },
+    { name: "an encoded slash in a name", input: "/api/a%2Fb/c", path: "/api/a%2Fb/c" },
+    { name: "two encoded slashes in the first name", input: "/a%2fb%2fc", path: "/a%2fb%2fc" },
+    { name: "an encoded backslash in a name", input: "/api/a%5cb", path: "/api/a%5cb" },
+    { name: "matrix parameters", input: "/api;v=2/items;a=b;c/x", path: "/api;v=2/items;a=b;c/x" },
+    { name: "a name that is a semicolon", input: "/;/api", path: "/;/api" },
+    { name: "dots that stay inside, as some servers see them", input: "/api/a/..;/b", path: "/api/a/..;/b" },
+    {
+      name: "an address encoded twice",
+      input: "/api/https%253A%252F%252Fa",
+      path: "/api/https%253A%252F%252Fa",
+    },
+    { name: "a percent sign", input: "/api/100%25", path: "/api/100%25" },
+    { name: "a percent sign before what looks encoded", input: "/api/50%25ab", path: "/api/50%25ab" },
+    { name: "full-width letters", input: "/api/ＡＢ", path: "/api/%EF%BC%A1%EF%BC%A2" },
+    { name: "bytes of another character set", input: "/api/M%FCller", path: "/api/M%FCller" },
+    { name: "dots of a sentence", input: "/api/wait%E2%80%A6", path: "/api/wait%E2%80%A6" },
     { name: "letters of all scripts", input: "/api/чай", path: "/api/%D1%87%D0%B0%D0%B9" },
   ];
   for (const { baseUrl, base } of templates) {
@@ -284,6 +301,57 @@ describe("an address outside baseUrl is a TypeError, and nothing is sent:", () =
     }
   }
 
+  /** What some servers take for `..`. */
+  const lenient = [
+    { name: "a semicolon behind dots", dots: "..;" },
+    { name: "a matrix parameter behind dots", dots: "..;a=b" },
+    { name: "two matrix parameters", dots: "..;a=b;c" },
+    { name: "an encoded semicolon", dots: "..%3b" },
+    { name: "an encoded semicolon with a slash behind", dots: "..%3ba%2fb" },
+    { name: "dots and a semicolon, encoded", dots: "%2e%2e%3B" },
+    { name: "a segment that a semicolon empties, then dots", dots: ";a/..;" },
+    { name: "a single dot with a parameter, then dots", dots: ".;a/..;a" },
+    { name: "dots encoded twice", dots: "%252e%252e" },
+    { name: "dots encoded twice, in capitals", dots: "%252E%252E" },
+    { name: "one of them encoded twice", dots: ".%252e" },
+    { name: "dots encoded three times", dots: "%25252e%25252e" },
+    { name: "dots encoded nine times", dots: `%${"25".repeat(8)}2e.` },
+    { name: "a slash encoded twice", dots: "..%252f.." },
+    { name: "a backslash encoded twice", dots: "..%255c.." },
+    { name: "each digit encoded", dots: "%%32%65%%32%65" },
+    { name: "overlong, two bytes", dots: "%c0%ae%c0%ae" },
+    { name: "overlong, two bytes, in capitals", dots: "%C0%AE%C0%AE" },
+    { name: "overlong, with a careless second byte", dots: "%c0%2e%c0%6e" },
+    { name: "overlong, with a bare dot for the second byte", dots: "%c0.%c0." },
+    { name: "overlong, three bytes", dots: "%e0%80%ae%e0%80%ae" },
+    { name: "overlong, four bytes", dots: "%f0%80%80%ae%f0%80%80%ae" },
+    { name: "overlong, five bytes", dots: "%f8%80%80%80%ae." },
+    { name: "overlong, six bytes", dots: "%fc%80%80%80%80%ae." },
+    { name: "an overlong slash", dots: "..%c0%af.." },
+    { name: "an overlong backslash", dots: "..%c1%9c.." },
+    { name: "overlong, encoded twice", dots: "%25c0%25ae%25c0%25ae" },
+    { name: "a letter u", dots: "%u002e%u002E" },
+    { name: "a letter u and a full-width dot", dots: "%uff0e%uff0e" },
+    { name: "a null character behind dots", dots: "..%00" },
+    { name: "a null character and a name behind dots", dots: "..%00.json" },
+    { name: "a newline inside dots, encoded", dots: ".%0a." },
+    { name: "a space behind dots, encoded", dots: "..%20" },
+    { name: "a soft hyphen inside dots", dots: ".%c2%ad." },
+    { name: "a byte that is no text", dots: "..%ff" },
+    { name: "an encoded question mark", dots: "..%3f" },
+    { name: "an encoded number sign", dots: "..%23" },
+    { name: "full-width dots", dots: "．．" },
+    { name: "full-width dots, encoded", dots: "%ef%bc%8e%ef%bc%8e" },
+    { name: "a full-width percent sign", dots: "％2e％2e" },
+    { name: "a full-width slash", dots: "..／.." },
+    { name: "a full-width semicolon", dots: "..；a" },
+    { name: "one dot leaders", dots: "․․" },
+    { name: "a two dot leader", dots: "‥" },
+    { name: "ideographic dots", dots: "。。" },
+    { name: "a division slash", dots: "..%e2%88%95.." },
+    { name: "a name that an encoded slash makes two, then dots", dots: "a%2fb/..;/..;" },
+    { name: "the same in one segment", dots: "a%2fb%2f..%2f..%2f.." },
+  ];
   const underAPath: Array<{ name: string; input: string | URL | Request }> = [
     { name: "the root", input: "https://retail.example/" },
     { name: "another retailer", input: "https://retail.example/r/other/x" },
@@ -310,6 +378,13 @@ describe("an address outside baseUrl is a TypeError, and nothing is sent:", () =
       input: new Request("https://retail.example/r/shop/..%2fother"),
     },
     { name: "a segment with an encoded slash, then out", input: "a%2fb/../../other/x" },
+    ...lenient.map(({ name, dots }) => ({ name: `${name}, relative`, input: `${dots}/other/x` })),
+    ...lenient.map(({ name, dots }) => ({ name: `${name}, behind a slash`, input: `/${dots}/other/x` })),
+    ...lenient.map(({ name, dots }) => ({ name: `${name}, in the middle`, input: `/a/${dots}/${dots}/x` })),
+    ...lenient.map(({ name, dots }) => ({
+      name: `${name}, absolute`,
+      input: `https://retail.example/r/shop/${dots}/other/x`,
+    })),
     { name: "the same, absolute", input: "https://retail.example/r/shop/a%2fb/../../other/x" },
   ];
   for (const { name, input } of underAPath) {
@@ -327,6 +402,7 @@ describe("an address outside baseUrl is a TypeError, and nothing is sent:", () =
       domainPrefix: parseDomainPrefix("shop"),
       baseUrl: "https://shop.retail.example",
       renews: true,
+      sharesOrigin: false,
       fetch: recorder().fetch,
       source: {
         token: async (ask) => {
@@ -340,11 +416,11 @@ describe("an address outside baseUrl is a TypeError, and nothing is sent:", () =
   });
 });
 
-describe("a redirect", () => {
+describe("a redirect, where each retailer has an origin of its own,", () => {
   for (const status of [301, 302, 303, 307, 308]) {
     test(`to another origin does not carry the bearer: ${status}`, async () => {
       const elsewhere = await served((_, response) => response.end("elsewhere"));
-      const { client, seen } = await shop({
+      const { client, seen } = await alone({
         api: (_, response) => response.writeHead(status, { location: `${elsewhere.url}/x` }).end(),
       });
       for (const method of ["GET", "POST"]) {
@@ -361,12 +437,7 @@ describe("a redirect", () => {
   }
 
   test("within the origin keeps it", async () => {
-    const { client, seen } = await shop({
-      api: ({ url }, response) => {
-        if (url?.endsWith("/old")) response.writeHead(302, { location: "new" }).end();
-        else response.end("new");
-      },
-    });
+    const { client, seen } = await alone({ api: toNew() });
     expect(await (await client.fetch("/api/old")).text()).toBe("new");
     expect(seen.map(({ url, headers }) => [url, headers.authorization])).toEqual([
       ["/shop/api/old", "Bearer access-1"],
@@ -376,19 +447,142 @@ describe("a redirect", () => {
 
   test("to another origin that answers 401 says nothing about the token: no renewal, no retry", async () => {
     const elsewhere = await served((_, response) => response.writeHead(401).end());
-    const { client, renewals, seen } = await shop({
+    const { client, renewals, seen } = await alone({
       api: (_, response) => response.writeHead(302, { location: `${elsewhere.url}/x` }).end(),
     });
     expect((await client.fetch("/api/products")).status).toBe(401);
     expect([seen.length, elsewhere.seen.length, renewals()]).toEqual([1, 1, 0]);
   });
 
+  test("within the origin that ends at a 401 says nothing either, however often", async () => {
+    const { client, renewals, seen } = await alone({ api: toNew({ status: 401 }) });
+    for (let count = 0; count < 20; count += 1) {
+      const response = await client.fetch(`/api/old?${count}`);
+      expect([response.status, await response.text()]).toEqual([401, "new"]);
+    }
+    expect([seen.length, renewals()]).toEqual([40, 0]);
+  });
+
   test("that is not to be followed is returned", async () => {
-    const { client, seen } = await shop({
-      api: (_, response) => response.writeHead(302, { location: "https://evil.example/" }).end(),
-    });
-    expect((await client.fetch("/api/products", { redirect: "manual" })).status).toBe(302);
+    const { client, seen } = await alone({ api: toNew({ location: "https://evil.example/" }) });
+    expect((await client.fetch("/api/old", { redirect: "manual" })).status).toBe(302);
     expect(seen).toHaveLength(1);
+  });
+});
+
+describe("a redirect, where retailers share an origin,", () => {
+  const asked: Array<{ name: string; init?: RequestInit; inRequest?: RequestInit }> = [
+    { name: "as the default is" },
+    { name: "where the caller asks to follow", init: { redirect: "follow" } },
+    { name: "where the caller asks for it", init: { redirect: "manual" } },
+    { name: "of a Request", inRequest: {} },
+    {
+      name: "of a Request that asks to follow",
+      inRequest: { redirect: "follow", method: "POST", body: "a" },
+    },
+    { name: "of a Request, where init asks to follow", inRequest: {}, init: { redirect: "follow" } },
+  ];
+  for (const { name, init, inRequest } of asked) {
+    test(`is returned, and another retailer's address never sees the bearer: ${name}`, async () => {
+      const { client, seen } = await shop({ api: toNew({ location: "/other/api/new" }) });
+      const address = `${client.baseUrl}/api/old`;
+      const response = await client.fetch(inRequest ? new Request(address, inRequest) : address, init);
+      expect([response.status, response.headers.get("location")]).toEqual([302, "/other/api/new"]);
+      expect(seen.map(({ url }) => url)).toEqual(["/shop/api/old"]);
+    });
+  }
+
+  test("is an error where the caller wants an error", async () => {
+    const { client, seen } = await shop({ api: toNew({ location: "/other/api/new" }) });
+    await expect(client.fetch("/api/old", { redirect: "error" })).rejects.toThrow(TypeError);
+    const request = new Request(`${client.baseUrl}/api/old`, { redirect: "error" });
+    await expect(client.fetch(request)).rejects.toThrow(TypeError);
+    expect(seen).toHaveLength(2);
+  });
+
+  const addresses = [
+    { baseUrl: "/{domain_prefix}", follows: false },
+    { baseUrl: "/shop", follows: false },
+    { baseUrl: "/r/Shop/v2", follows: false },
+    { baseUrl: "", follows: true },
+    { baseUrl: "/shopping", follows: true },
+  ];
+  for (const { baseUrl, follows } of addresses) {
+    test(`with a Personal Token for "shop" below "${baseUrl}" it is ${follows ? "followed" : "returned"}`, async () => {
+      const { seen, url } = await served(toNew());
+      const client = personalToken({ baseUrl: url + baseUrl, domainPrefix: "shop", token: "personal" });
+      expect((await client.fetch("/api/old")).status).toBe(follows ? 200 : 302);
+      expect(seen).toHaveLength(follows ? 2 : 1);
+    });
+  }
+});
+
+describe("a Request that lies about its address is sent where it was checked, or nowhere:", () => {
+  const [near, far] = ["https://retail.example/r/shop/x", "https://evil.example/x"];
+  const lie = (truth: string, lies: () => string) => {
+    const subclass = class extends Request {};
+    Object.defineProperty(subclass.prototype, "url", { get: lies });
+    const proxy = (request: Request) =>
+      new Proxy(request, {
+        get: (target, name) => (name === "url" ? lies() : Reflect.get(target, name, target)),
+      });
+    const own = Object.defineProperty(new Request(truth), "url", { get: lies });
+    return {
+      "an own property": own,
+      "a subclass": new subclass(truth),
+      "a Proxy": proxy(new Request(truth)),
+    };
+  };
+  const once = (first: string, then: string) => {
+    const said = [first];
+    return () => said.shift() ?? then;
+  };
+  const rows = [
+    { what: "elsewhere, and says near", truth: far, lies: () => () => near },
+    { what: "elsewhere, and says near the first time", truth: far, lies: () => once(near, far) },
+    { what: "near, and says elsewhere", truth: near, lies: () => () => far },
+    { what: "near, and says elsewhere later", truth: near, lies: () => once(near, far) },
+  ];
+  for (const { what, truth, lies } of rows) {
+    for (const [kind, request] of Object.entries(lie(truth, lies()))) {
+      test(`${kind}, that is ${what}`, async () => {
+        const sent: string[] = [];
+        const client = personalToken({
+          baseUrl: "https://retail.example/r/{domain_prefix}",
+          domainPrefix: "shop",
+          token: "personal",
+          fetch: async (input, init) => {
+            sent.push(new Request(input, init).url);
+            return new Response();
+          },
+        });
+        await client.fetch(request).catch((error: unknown) => expect(error).toBeInstanceOf(TypeError));
+        expect(sent.filter((url) => url !== near)).toEqual([]);
+      });
+    }
+  }
+
+  test("a state that a Proxy exchanges between two looks is noticed", async () => {
+    const [honest, other] = [new Request(near), new Request(far)];
+    let looks = 0;
+    const changing = new Proxy(honest, {
+      get: (_, name) => {
+        looks += 1;
+        return Reflect.get(looks > 1 ? other : honest, name);
+      },
+    });
+    const sent: string[] = [];
+    const client = personalToken({
+      baseUrl: "https://retail.example/r/{domain_prefix}",
+      domainPrefix: "shop",
+      token: "personal",
+      fetch: async (input, init) => {
+        sent.push(new Request(input, init).url);
+        return new Response();
+      },
+    });
+    await expect(client.fetch(changing)).rejects.toThrow(TypeError);
+    expect(sent).toEqual([]);
   });
 });
 
@@ -473,6 +667,7 @@ describe("a 401", () => {
       domainPrefix: parseDomainPrefix("shop"),
       baseUrl: "https://shop.retail.example",
       renews: true,
+      sharesOrigin: false,
       fetch: async () => {
         const cancel = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
         return new Response(new ReadableStream({ cancel }), { status: 401 });
@@ -711,6 +906,24 @@ async function shop({
   );
   const { client, pos } = await connected({ baseUrl: `${service.url}/{domain_prefix}`, ...options });
   return { client, pos, seen: service.seen, renewals: () => renewals };
+}
+
+/** The same retailer, as if it had the server to itself. */
+async function alone(options: Parameters<typeof shop>[0]) {
+  const { pos, ...rest } = await shop(options);
+  const { domainPrefix, baseUrl } = rest.client;
+  const source = pos.tokens("shop");
+  const fetch = globalThis.fetch;
+  const client = retailerClient({ domainPrefix, baseUrl, source, fetch, renews: true, sharesOrigin: false });
+  return { ...rest, client };
+}
+
+/** An API whose `/api/old` has moved. */
+function toNew({ location = "new", status = 200 } = {}): Listener {
+  return ({ url }, response) => {
+    if (url?.includes("/old")) response.writeHead(302, { location }).end();
+    else response.writeHead(status).end("new");
+  };
 }
 
 async function connected(changes: Partial<RetailPosOptions> = {}) {

@@ -6,6 +6,8 @@ export interface Service {
   readonly connectUrl: string;
   /** {base_url} of one retailer, without a trailing slash. */
   baseUrl(domainPrefix: DomainPrefix): string;
+  /** Whether all retailers have one origin: `{domain_prefix}` is a segment of the path. */
+  readonly sharesOrigin: boolean;
 }
 
 const PLACEHOLDER = "{domain_prefix}";
@@ -17,7 +19,11 @@ export function tokenUrl(baseUrl: string): string {
 
 /** @throws {TypeError} naming `authUrl` or `baseUrl`. */
 export function serviceAt(authUrl: unknown, baseUrl: unknown): Service {
-  return { connectUrl: connectUrl(authUrl), baseUrl: baseUrlOf(baseUrl) };
+  return {
+    connectUrl: connectUrl(authUrl),
+    baseUrl: baseUrlOf(baseUrl),
+    sharesOrigin: sharesOrigin(baseUrl as string),
+  };
 }
 
 function connectUrl(authUrl: unknown): string {
@@ -48,6 +54,11 @@ export function baseUrlOf(template: unknown): (domainPrefix: DomainPrefix) => st
   const [head, tail] = `${url.origin}${withoutTrailingSlash(url.pathname)}`.split(sample);
   if (head === undefined || tail === undefined) throw new TypeError("baseUrl must not contain dot segments");
   return (domainPrefix) => head + domainPrefix + tail;
+}
+
+/** Whether the retailers of a template that {@link baseUrlOf} accepts have one origin. */
+export function sharesOrigin(template: string): boolean {
+  return !/^https?:\/\/\{/i.test(template);
 }
 
 /** A stand-in for a prefix. Letters, so that it cannot turn the rest of the host into a numeric address. */

@@ -1,0 +1,92 @@
+/**
+ * The address of a call, which may not leave `baseUrl`: the bearer would go along (behaviour 12).
+ *
+ * @throws {TypeError}
+ */
+export function addressWithin(baseUrl: string, input: string | URL | Request): string {
+  const text = input instanceof Request ? addressOf(input) : String(input);
+  const isRelative = typeof input === "string" && !/^\s*[a-z][a-z0-9+.-]*:/i.test(input);
+  const path = text.split(/[?#]/, 1)[0] ?? "";
+  // Control characters and backslashes mean one thing to a reader and another to a URL parser.
+  if (/[\p{Cc}\\]/u.test(path)) throw outside("contains a backslash or a control character");
+  if (isRelative && path.startsWith("//")) throw outside("names another host");
+
+  const target = isRelative ? `${baseUrl}/${text.replace(/^\//, "")}` : text;
+  if (!URL.canParse(target)) throw outside("is no URL");
+  const [base, url] = [new URL(baseUrl), new URL(target)];
+  if (url.origin !== base.origin || url.username || url.password) throw outside("is of another origin");
+  const root = base.pathname.replace(/\/$/, "");
+  const isBelow = `${url.pathname}/`.startsWith(`${root}/`);
+  // As it was given, and as the URL parser left it: it takes "a%2fb/.." away as one segment.
+  if (!isBelow || mayClimbOut(url.pathname.slice(root.length)) || (isRelative && mayClimbOut(path)))
+    throw outside("climbs out of baseUrl, or may do so on some server");
+  return url.href;
+
+  function outside(why: string): TypeError {
+    return new TypeError(`fetch stays within ${baseUrl}; the given address ${why}`);
+  }
+}
+
+/** As the platform knows it: a `url` of the object's own, or of a subclass, is not where the platform would send it. */
+function addressOf(request: Request): string {
+  const url = Object.getOwnPropertyDescriptor(Request.prototype, "url")?.get;
+  return url ? url.call(request) : request.url;
+}
+
+/**
+ * Whether `..` may outweigh the names before it on some server: one that decodes the path, once or several times,
+ * before or after it resolves dot segments; one that drops what follows a semicolon or a null character; one that
+ * takes a full-width dot for a dot. So a segment counts as every `..` that it may become, else as one name.
+ */
+function mayClimbOut(path: string): boolean {
+  let depth = 0;
+  for (const segment of path.split("/")) {
+    const parts = partsOf(segment);
+    if (!parts) return true;
+    const climbs = parts.filter((part) => part === "..").length;
+    const isName = parts.some((part) => part !== "" && part !== ".");
+    if (climbs > 0) depth -= climbs;
+    else if (isName) depth += 1;
+    if (depth < 0) return true;
+  }
+  return false;
+}
+
+/** So often a server may decode a path. What takes longer names nothing. */
+const MOST_DECODINGS = 4;
+
+const ENCODED = /%[0-9a-f]{2}|%u[0-9a-f]{4}/i;
+
+/** Overlong UTF-8 (RFC 3629, section 10), which careless decoders take for a dot or a slash; no text is written so. */
+const OVERLONG = /%c[01][%.]|%e0%[89]|%f[08c]%8/i;
+
+/** Unicode's slashes and backslashes that some character sets know as the ASCII one. */
+const SLASHES = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/;
+
+/** What a segment falls into when everything in it is decoded; `undefined`: nobody can tell. */
+function partsOf(segment: string): string[] | undefined {
+  let text = segment;
+  for (let count = 0; ENCODED.test(text); count += 1) {
+    if (count === MOST_DECODINGS || OVERLONG.test(text)) return undefined;
+    text = decodedOnce(text);
+  }
+  return text.normalize("NFKC").split(SLASHES).map(withoutTrimmings);
+}
+
+function decodedOnce(text: string): string {
+  return text
+    .replace(/%u([0-9a-f]{4})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+      const bytes = run.slice(1).split("%");
+      return new TextDecoder().decode(Uint8Array.from(bytes, (hex) => Number.parseInt(hex, 16)));
+    })
+    .normalize("NFKC"); // it may bring a percent sign
+}
+
+/** Without matrix parameters, what a query would be, and what servers trim or drop; an ideographic dot is a dot. */
+function withoutTrimmings(part: string): string {
+  return part
+    .replace(/[;?#\0].*$/s, "")
+    .replace(/[\p{Cc}\p{Cf}\s\ufffd]/gu, "")
+    .replace(/[\u3002\uff61]/g, ".");
+}
