@@ -26,12 +26,11 @@ describe.concurrent("the heap is where it was after", { timeout: 600_000 }, () =
       times,
     );
     expect(counts).toEqual({
-      state_unknown: times * 0.2,
+      state_unknown: times * 0.3,
       state_missing: times * 0.1,
       invalid_domain_prefix: times * 0.2,
       invalid_callback: times * 0.3,
       access_denied: times * 0.1,
-      AuthorizationError: times * 0.1,
       "token request": 2,
       "real one: success": 2,
     });

@@ -13,6 +13,9 @@ export interface Browser {
   /** The cookies of a host, as they are sent. */
   cookies(hostname?: string): string;
   forgetCookies(): void;
+  /** One cookie of this machine. */
+  cookie(name: string): string;
+  setCookie(name: string, value: string): void;
   /** Every answer so far. */
   readonly answers: readonly Answer[];
 }
@@ -34,6 +37,8 @@ export function browser(): Browser {
     answers,
     cookies,
     forgetCookies: () => jars.clear(),
+    cookie: (name) => jarOf("127.0.0.1").get(name) ?? "",
+    setCookie: (name, value) => void jarOf("127.0.0.1").set(name, value),
     async open(url, init = {}) {
       const { hostname } = new URL(url);
       const headers = new Headers(init.headers);
@@ -43,7 +48,9 @@ export function browser(): Browser {
       const response = await fetch(url, { ...init, headers, signal, redirect: "manual" });
       for (const line of response.headers.getSetCookie()) {
         const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-        if (name !== undefined && value !== undefined) jarOf(hostname).set(name, value);
+        if (name === undefined || value === undefined) continue;
+        if (/;\s*max-age=0\b/i.test(line)) jarOf(hostname).delete(name);
+        else jarOf(hostname).set(name, value);
       }
       const answer = {
         status: response.status,

@@ -10,13 +10,46 @@ import { RetailPosStrategy } from "./index.js";
 const proxied = { "x-forwarded-proto": "https", "x-forwarded-host": "shop.example.net" };
 const trusting = (value: unknown) => (app: Express) => void app.set("trust proxy", value);
 
+const hostileCallbackUrls = [
+  ["a script", "javascript:alert(1)//callback"],
+  ["data", "data:text/html,callback"],
+  ["a file", "file:///callback"],
+  ["an application's own scheme", "myapp://callback"],
+  ["plain http on a public host", "http://app.example.net/callback"],
+  ["plain http on a host whose name begins like this machine's", "http://127.0.0.1.example.net/callback"],
+  ["plain http with this machine as the user name", "http://localhost@app.example.net/callback"],
+  ["https with a user name", "https://somebody@app.example.net/callback"],
+] as const;
+
+type Done = (error: null, answer: unknown) => void;
+const ownStates = {
+  store: (_req: unknown, done: Done) => done(null, "a-state-of-the-store"),
+  verify: (_req: unknown, state: string, done: Done) => done(null, state === "a-state-of-the-store"),
+};
+
+describe("a callbackURL that is no address for codes is a TypeError that names it:", () => {
+  test.each(hostileCallbackUrls)("%s", (_, callbackURL) => {
+    const { clientID: clientId, ...rest } = APPLICATION;
+    const client = retailPos({ ...rest, clientId, redirectUri: "https://app.example.net/callback" });
+    for (const options of [
+      { ...APPLICATION, callbackURL },
+      { client, callbackURL },
+    ]) {
+      const make = () => new RetailPosStrategy(options as never, () => null);
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(/callbackURL/);
+    }
+  });
+});
+
 describe("an absolute callbackURL is sent exactly as given, both times", () => {
   test.each([
     "http://127.0.0.1:3000/callback",
     "https://app.example.net/callback?tenant=1&b=%20",
     "https://APP.example.net:443/a/../callback",
     "https://app.example.net",
-    "myapp://callback",
+    "http://localhost:3000/callback",
+    "http://[::1]:3000/callback",
   ])("%s", async (callbackURL) => {
     const { sentAsRedirectUri } = await login({ callbackURL }, { configure: trusting(true) }, proxied);
     expect(sentAsRedirectUri).toEqual([callbackURL, callbackURL]);
@@ -37,10 +70,10 @@ describe("a relative callbackURL is resolved against the address the browser use
       "https://{host}/callback",
     ],
     [
-      "a trusted proxy that names http",
+      "a trusted proxy on this machine that names http",
       true,
-      { ...proxied, "x-forwarded-proto": "http" },
-      "http://shop.example.net/callback",
+      { "x-forwarded-proto": "http", "x-forwarded-host": "localhost:8080" },
+      "http://localhost:8080/callback",
     ],
     [
       "two proxies",
@@ -90,7 +123,83 @@ describe("a relative callbackURL is resolved against the address the browser use
   });
 });
 
+describe("the redirect_uri of a login is used again for its code, whatever the callback's Host says", () => {
+  const rows: [name: string, headers: Record<string, string>][] = [
+    ["another host", { "x-forwarded-host": "other.example.net", "x-forwarded-proto": "https" }],
+    ["plain http", { "x-forwarded-host": "shop.example.net", "x-forwarded-proto": "http" }],
+    ["a user name", { "x-forwarded-host": "shop.example.net@evil.example", "x-forwarded-proto": "https" }],
+    ["none", {}],
+  ];
+  for (const store of [undefined, ownStates]) {
+    test.each(rows)(
+      `%s, with ${store ? "a state store of the application's own" : "a session"}`,
+      async (_, headers) => {
+        const { service, site } = await open(
+          { callbackURL: "/callback", store },
+          { configure: trusting(true) },
+        );
+        const person = browser();
+        const sent = await person.open(site.loginUrl, { headers: proxied });
+        const { search } = approval(sent.location, "shop");
+        expect((await person.open(`${site.callbackUrl}${search}`, { headers })).status).toBe(200);
+        expect(service.seen[0]?.form.get("redirect_uri")).toBe("https://shop.example.net/callback");
+      },
+    );
+  }
+
+  test("also if only the login's route names a callbackURL of its own", async () => {
+    const { service, site } = await open(
+      {},
+      { loginOptions: { callbackURL: "https://other.example.net/cb" } },
+    );
+    const person = browser();
+    const { search } = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(`${site.callbackUrl}${search}`)).status).toBe(200);
+    expect(service.seen[0]?.form.get("redirect_uri")).toBe("https://other.example.net/cb");
+  });
+});
+
+describe("with a relative callbackURL a login does not start", () => {
+  test.each([
+    ["a user name", "shop.example.net@evil.example"],
+    ["a user name and a password", "a:b@evil.example"],
+    ["a path", "evil.example/x"],
+    ["a query", "evil.example?x"],
+    ["a fragment", "evil.example#x"],
+    ["a backslash", "evil.example\\x"],
+    ["a space", "evil .example"],
+    ["a port that is none", "shop.example.net:99999"],
+    ["letters for a port", "shop.example.net:a"],
+  ])("if the host that the browser used has %s: 400", async (_, host) => {
+    const { site } = await open({ callbackURL: "/callback" }, { configure: trusting(true) });
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": host };
+    const answer = await browser().open(site.loginUrl, { headers });
+    expect([answer.status, answer.location]).toEqual([400, ""]);
+    expect(String(site.errors[0])).toMatch(/Host header/);
+    expect(String(site.errors[0])).not.toContain("evil");
+  });
+
+  test("over plain http on a public host; the error says what to do about a proxy", async () => {
+    const { site } = await open({ callbackURL: "/callback" }, { configure: trusting(true) });
+    const headers = { ...proxied, "x-forwarded-proto": "http" };
+    const answer = await browser().open(site.loginUrl, { headers });
+    expect([answer.status, answer.location]).toEqual([500, ""]);
+    expect(String(site.errors[0])).toMatch(/TypeError: callbackURL must be https.*trust proxy/);
+  });
+});
+
 describe("callbackURL of one login", () => {
+  test.each(hostileCallbackUrls)(
+    "that is %s is a TypeError, and nobody is redirected",
+    async (_, callbackURL) => {
+      const { site } = await open({}, { loginOptions: { callbackURL } });
+      const answer = await browser().open(site.loginUrl);
+      expect([answer.status, answer.location]).toEqual([500, ""]);
+      expect(site.errors).toEqual([expect.any(TypeError)]);
+      expect(String(site.errors[0])).toMatch(/callbackURL/);
+    },
+  );
+
   test("stands in for the strategy's, both times", async () => {
     const { sentAsRedirectUri } = await login(
       {},
@@ -169,7 +278,7 @@ async function login(
 
 /** `client: true` in the options stands for a client with a redirectUri of its own. */
 async function open(
-  options: { client?: boolean; callbackURL?: string },
+  options: { client?: boolean; callbackURL?: string; store?: typeof ownStates | undefined },
   settings: SiteSettings<RetailPosStrategy> = {},
 ) {
   const service = fakeService();
@@ -179,7 +288,7 @@ async function open(
   const make = (callbackURL: string) =>
     new RetailPosStrategy(
       options.client
-        ? { ...options, client }
+        ? { ...(options as object), client }
         : { ...APPLICATION, fetch: service.fetch, callbackURL, ...(options as object) },
       ({ domainPrefix }) => ({ domainPrefix }),
     );

@@ -2,24 +2,60 @@ import type { Request } from "express";
 
 /**
  * The absolute callback URL of one login. A relative one is resolved against the address the browser
- * used; behind a proxy that ends TLS this takes `trust proxy` (Express), `app.proxy` (Koa) or the
- * strategy's `proxy` option.
+ * used; behind a proxy that ends TLS this takes `trust proxy` (Express), `app.proxy` (Koa), `trustProxy` (Fastify) or
+ * the strategy's `proxy` option.
  *
- * @throws {Error} when the request names no usable host.
+ * @throws {TypeError} when it is none that a code may be sent to.
+ * @throws {Error} when the request names no usable host; its `status` is 400.
  */
 export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProxy: boolean): string {
-  if (URL.canParse(callbackURL)) return callbackURL;
-  const here = `${originOf(req, trustProxy || isFromTrustedProxy(req))}${req.originalUrl ?? req.url}`;
-  if (!URL.canParse(callbackURL, here))
-    throw new Error("callbackURL is relative, and the request's Host header is unusable");
-  return new URL(callbackURL, here).href;
+  if (URL.canParse(callbackURL)) return checkedCallbackUrl(callbackURL);
+  const origin = originOf(req, trustProxy);
+  const path = req.originalUrl ?? req.url;
+  return checkedCallbackUrl(new URL(callbackURL, `${origin}${path.startsWith("/") ? path : "/"}`).href);
 }
 
+/**
+ * Codes come back over it: https, or http on this machine (RFC 9700, 2.6).
+ *
+ * @throws {TypeError}
+ */
+export function checkedCallbackUrl(callbackURL: string): string {
+  const { protocol, hostname, username, password } = new URL(callbackURL);
+  if (protocol !== "https:" && !(protocol === "http:" && isLoopback(hostname))) {
+    throw new TypeError(
+      "callbackURL must be https (http is accepted on loopback hosts only). If it is relative, and a proxy ends TLS, " +
+        "the application has to trust the proxy (`trust proxy`) or the strategy needs `proxy: true`",
+    );
+  }
+  if (username || password) throw new TypeError("callbackURL must not contain a user name or password");
+  return callbackURL;
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+/** A host and perhaps a port, and nothing that could turn it into the user name of another one. */
+const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
+
 function originOf(req: Request, trustProxy: boolean): string {
-  const forwarded = (name: string) => (trustProxy ? firstOf(req.headers[name]) : undefined);
+  const { protocol, host } = isFastify(req) && !trustProxy ? req : addressOf(req, trustProxy);
+  const origin = `${protocol}://${host}`;
+  if (HOST.test(host) && URL.canParse(origin)) return origin;
+  const message = "callbackURL is relative, and the request's Host header is unusable";
+  throw Object.assign(new Error(message), { status: 400, statusCode: 400, expose: true });
+}
+
+function addressOf(req: Request, trustProxy: boolean): { protocol: string; host: string } {
+  const isTrusted = trustProxy || isFromTrustedProxy(req);
+  const forwarded = (name: string) => (isTrusted ? firstOf(req.headers[name]) : undefined);
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
-  const protocol = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https" ? "https" : "http";
-  return `${protocol}://${forwarded("x-forwarded-host") ?? req.headers.host ?? ""}`;
+  const isHttps = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https";
+  return {
+    protocol: isHttps ? "https" : "http",
+    host: forwarded("x-forwarded-host") ?? req.headers.host ?? "",
+  };
 }
 
 /** What the application says: Express by the address of whoever is connected, Koa for all or none. */
@@ -27,6 +63,12 @@ function isFromTrustedProxy(req: Request): boolean {
   const trusts: unknown = req.app?.get?.("trust proxy fn");
   if (typeof trusts === "function") return trusts(req.socket?.remoteAddress, 0) === true;
   return Boolean(req.app?.get?.("trust proxy"));
+}
+
+/** Its request has both by what the application trusts. */
+function isFastify(req: Request): boolean {
+  const { raw } = req as { raw?: { socket?: unknown } };
+  return typeof raw?.socket === "object" && typeof req.host === "string";
 }
 
 /** Each proxy appends; what the browser used comes first. */

@@ -172,10 +172,93 @@ describe("an error instead of a code", () => {
     expect(answer.status).toBe(status);
     expect(site.errors).toHaveLength(1);
     expect(site.errors[0]).toBeInstanceOf(OAuth2Strategy.AuthorizationError);
-    expect(site.errors[0]).toMatchObject({ code: error, message: "because they said" });
+    expect(site.errors[0]).toMatchObject({ code: error, message: expect.stringContaining(error) });
+    expect(String(site.errors[0])).not.toMatch(/because/); // not our words
     expect(service.seen).toEqual([]);
     expect((await person.open(real)).status).toBe(200);
   });
+});
+
+describe("an error of a stranger's", () => {
+  const words = "error_description=call+0800+EVIL&error_uri=https://evil.example";
+
+  test.each([
+    ["no state", "", "state_missing"],
+    ["a state of nobody's", `state=${"x".repeat(43)}`, "state_unknown"],
+  ])("with %s: its state is looked at first, and its words are in no message", async (_, state, code) => {
+    const { site, answers } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(`${site.callbackUrl}?error=server_error&${words}&${state}`)).status).toBe(403);
+    expect(answers).toMatchObject([{ code, status: 403 }]);
+    expect(site.errors).toEqual([]);
+    expect(JSON.stringify(answers)).not.toMatch(/evil/i);
+    expect((await person.open(real)).status).toBe(200);
+  });
+
+  test("with the state of another browser's login is not that browser's error", async () => {
+    const { site, answers } = await open();
+    const [victim, stranger] = [browser(), browser()];
+    const real = approval((await stranger.open(site.loginUrl)).location, "shop");
+    await victim.open(site.loginUrl);
+    const state = real.searchParams.get("state");
+    await victim.open(`${site.callbackUrl}?error=server_error&${words}&state=${state}`);
+    expect(answers).toMatchObject([{ code: "state_unknown" }]);
+  });
+
+  test.each([
+    ["without a state", () => ""],
+    ["with a state of nobody's", () => `&state=${"x".repeat(43)}`],
+    ["with the state of a login that is over", (over: string) => `&state=${over}`],
+  ])("that says declined, %s: its words are not repeated", async (_, stateOf) => {
+    const { site, answers } = await open();
+    const person = browser();
+    const back = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(back)).status).toBe(200);
+    const state = stateOf(back.searchParams.get("state") ?? "");
+    expect((await person.open(`${site.callbackUrl}?error=access_denied&${words}${state}`)).status).toBe(403);
+    expect(answers).toMatchObject([{ code: "access_denied", message: expect.stringMatching(/scopes/) }]);
+    expect(JSON.stringify(answers)).not.toMatch(/evil/i);
+  });
+});
+
+describe("a decline with a state of ours", () => {
+  type Done = (error: null, answer: unknown) => void;
+  const store = {
+    store: (_req: unknown, done: Done) => done(null, "a-state-of-the-store"),
+    verify: (_req: unknown, state: string, done: Done) => done(null, state === "a-state-of-the-store"),
+  };
+
+  test.each<[string, object]>([
+    ["in the session", {}],
+    ["in a state store of the application's own", { store }],
+  ])("%s brings the service's own words, clean and short, and spends nothing", async (_, options) => {
+    const { site, answers } = await open({}, options);
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    const declined = new URL(`${site.callbackUrl}?error=access_denied`);
+    declined.searchParams.set("state", real.searchParams.get("state") ?? "");
+    declined.searchParams.set("error_description", `only\nadmins may ${"connect ".repeat(100)}`);
+    expect((await person.open(declined)).status).toBe(403);
+    expect(answers[0]?.message).toMatch(/declined.*only admins may connect/);
+    expect(answers[0]?.message?.length).toBeLessThan(500);
+    expect((await person.open(real)).status).toBe(200);
+  });
+
+  test.each([
+    ["of ours", "a-state-of-the-store", "temporarily_unavailable", 503],
+    ["of nobody's", "a-state-of-nobody's", "state_unknown", 403],
+  ])(
+    "any other error with a state %s, and a store of the application's own",
+    async (_, state, code, status) => {
+      const { site, answers } = await open({}, { store });
+      const person = browser();
+      await person.open(site.loginUrl);
+      const query = new URLSearchParams({ error: "temporarily_unavailable", state });
+      expect((await person.open(`${site.callbackUrl}?${query}`)).status).toBe(status);
+      expect([...answers, ...site.errors]).toMatchObject([{ code }]);
+    },
+  );
 });
 
 describe("the method", () => {
@@ -227,13 +310,14 @@ test("one route may serve both, the start and the callback", async () => {
 });
 
 /** A site whose failures are recorded with their status, then answered as Passport answers them. */
-async function open(settings: SiteSettings<RetailPosStrategy> = {}) {
+async function open(settings: SiteSettings<RetailPosStrategy> = {}, options: object = {}) {
   const service = fakeService();
   const answers: { code?: string; message?: string; status?: number }[] = [];
   const make = (callbackURL: string) =>
-    new RetailPosStrategy({ ...APPLICATION, fetch: service.fetch, callbackURL }, ({ domainPrefix }) => ({
-      domainPrefix,
-    }));
+    new RetailPosStrategy(
+      { ...APPLICATION, fetch: service.fetch, callbackURL, ...options },
+      ({ domainPrefix }) => ({ domainPrefix }),
+    );
   const site = await loginSite(new Passport(), make, {
     authenticate: (_strategy, passport) => (req, res, next) =>
       passport.authenticate(

@@ -1,5 +1,7 @@
 import type { Request } from "express";
 import { LoginFailure } from "./login-failure.js";
+import { hashOf } from "./pending-login.js";
+import type { SpentStates } from "./spent-states.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 /** What passport-oauth2 tells a state store about the strategy. */
@@ -11,7 +13,7 @@ export interface StateMeta {
   /** The application's client id. */
   clientID: string;
   /** The callback URL of this login. */
-  callbackURL: string | undefined;
+  callbackURL: string;
 }
 
 /** A state store as passport-oauth2 defines it; `store` and `verify` are told apart by their declared length. */
@@ -24,11 +26,23 @@ export interface StateStore {
   verify(...args: any[]): unknown;
 }
 
-/** Lets an application's own state store keep the logins; what it returns is sent as it is. */
+/** Per process; the oldest go first. */
+const MOST_ISSUED = 5_000;
+
+const ALREADY_USED =
+  "This login is already used: its callback was loaded a second time. Start the login again if you are not logged in";
+
+/**
+ * Lets an application's own state store keep the logins; what it returns is sent as it is. The store has no place for
+ * the `redirect_uri`: this process remembers it, and for a login that another one started it is read from the request.
+ */
 export function customState(
   store: StateStore,
-  metaOf: (callbackURL: string | undefined) => StateMeta,
+  metaOf: (callbackURL: string) => StateMeta,
+  spent: SpentStates,
 ): StateKeeper {
+  const issued = new Map<string, string>();
+
   return {
     async issue(req, applicationState, callbackURL) {
       const [state] = await answerOf((done) => {
@@ -38,18 +52,38 @@ export function customState(
         if (store.store.length === 3) return store.store(req, meta, done);
         return store.store(req, done);
       });
+      if (typeof state === "string") remember(state, callbackURL);
       return state as string; // its shape is checked where the authorization URL is made
     },
-    async spend(req: Request, state, callbackURL) {
-      const [ok, info] = await answerOf((done) =>
-        store.verify.length === 4
-          ? store.verify(req, state, metaOf(callbackURL), done)
-          : store.verify(req, state, done),
-      );
-      if (!ok) throw new LoginFailure("state_unknown", reasonIn(info));
-      return info;
+    isUnderWay: (_req, state) => issued.has(hashOf(state)) && !spent.has(state),
+    async check(req, state, callbackURL) {
+      if (!this.isUnderWay(req, state)) await verify(req, state, callbackURL); // a store can only be asked once
+    },
+    async spend(req, state, callbackURL) {
+      const { info, redirectUri } = await verify(req, state, callbackURL);
+      if (!(await spent.spend(state))) throw new LoginFailure("state_unknown", ALREADY_USED);
+      issued.delete(hashOf(state));
+      return { state: info, redirectUri };
     },
   };
+
+  /** @throws {LoginFailure} the store does not know the state. */
+  async function verify(req: Request, state: string, callbackURL: () => string) {
+    const redirectUri = issued.get(hashOf(state)) ?? callbackURL();
+    const [ok, info] = await answerOf((done) =>
+      store.verify.length === 4
+        ? store.verify(req, state, metaOf(redirectUri), done)
+        : store.verify(req, state, done),
+    );
+    if (!ok) throw new LoginFailure("state_unknown", reasonIn(info));
+    return { info, redirectUri };
+  }
+
+  function remember(state: string, redirectUri: string): void {
+    const [oldest] = issued.keys();
+    if (issued.size >= MOST_ISSUED && oldest !== undefined) issued.delete(oldest);
+    issued.set(hashOf(state), redirectUri);
+  }
 }
 
 /** Waits for the store's callback, or for what it promises; a store that throws or rejects is an error like one it reports. */

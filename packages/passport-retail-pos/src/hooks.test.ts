@@ -205,6 +205,59 @@ describe("userProfile", () => {
   });
 });
 
+describe("skipUserProfile", () => {
+  const byDefault = { provider: "retail-pos", id: "shop", domainPrefix: "shop", displayName: "shop" };
+  const ofTheHook = { id: "of the hook" };
+  type SkipDone = (error?: unknown, skip?: unknown) => void;
+  const ways: [name: string, skip: unknown, profile: object][] = [
+    ["true", true, byDefault],
+    ["false", false, ofTheHook],
+    ["a function that returns true", (token: string) => token === "access-shop-1", byDefault],
+    ["a function that returns false", (token: string) => token !== "access-shop-1", ofTheHook],
+    ["a function that promises true", async () => true, byDefault],
+    ["a function that calls back", (token: string, done: SkipDone) => done(null, token !== ""), byDefault],
+    ["a function that calls back with false", (_: string, done: SkipDone) => done(null, false), ofTheHook],
+  ];
+  class Strategy extends RetailPosStrategy {
+    override userProfile(_accessToken: string, done: ProfileDone) {
+      done(null, ofTheHook);
+    }
+  }
+
+  test.each(ways)("as %s", async (_, skipUserProfile, profile) => {
+    const { site } = await open(Strategy, {}, { skipUserProfile });
+    expect((await logIn(site.loginUrl)).profile).toEqual(profile);
+  });
+
+  test.each<[string, unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("of the hook");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("of the hook"))],
+    ["calls back with an error", (_: string, done: SkipDone) => done(new Error("of the hook"))],
+    [
+      "rejects, though it takes done",
+      (_: string, _done: SkipDone) => Promise.reject(new Error("of the hook")),
+    ],
+  ])("as a function that %s is an error through next", async (_, skipUserProfile) => {
+    const { site } = await open(Strategy, {}, { skipUserProfile });
+    expect((await logIn(site.loginUrl)).status).toBe(500);
+    expect(site.errors).toEqual([new Error("of the hook")]);
+  });
+
+  test.each([
+    ["a text", "yes"],
+    ["null", null],
+    ["a number", 1],
+  ])("as %s is a TypeError that names it", (_, given) => {
+    const options = { ...APPLICATION, callbackURL: "https://app.example.net/cb", skipUserProfile: given };
+    expect(() => new Strategy(options as never, () => null)).toThrow(/skipUserProfile/);
+  });
+});
+
 describe("parseErrorResponse", () => {
   const teapot: Script = () => new Response("short and stout", { status: 418 });
 
@@ -259,12 +312,16 @@ async function logIn(loginUrl: string, retailer = "shop"): Promise<{ status: num
     : { status: answer.status };
 }
 
-async function open(Strategy: typeof RetailPosStrategy, settings: SiteSettings<RetailPosStrategy> = {}) {
+async function open(
+  Strategy: typeof RetailPosStrategy,
+  settings: SiteSettings<RetailPosStrategy> = {},
+  options: object = {},
+) {
   const service = fakeService();
   const make = (callbackURL: string) =>
-    new Strategy({ ...APPLICATION, fetch: service.fetch, callbackURL }, ({ domainPrefix, profile }) => ({
-      domainPrefix,
-      profile,
-    }));
+    new Strategy(
+      { ...APPLICATION, fetch: service.fetch, callbackURL, ...options },
+      ({ domainPrefix, profile }) => ({ domainPrefix, profile }),
+    );
   return { service, site: await loginSite(new Passport(), make, settings) };
 }

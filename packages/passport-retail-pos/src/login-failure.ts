@@ -5,9 +5,11 @@ export type LoginFailureCode =
   | "state_unknown"
   | "state_expired"
   | "invalid_domain_prefix"
-  | "invalid_callback";
+  | "invalid_callback"
+  | "code_refused"
+  | "retailer_not_accepted";
 
-/** What Passport hands on as `info` (or shows as `failureMessage`). Nothing in it comes from the query. */
+/** What Passport hands on as `info` (or shows as `failureMessage`). Nothing in it comes from a stranger's query. */
 export interface LoginFailureInfo {
   /** Which of the reasons. */
   readonly code: LoginFailureCode;
@@ -22,6 +24,8 @@ const STATUS: Record<LoginFailureCode, 400 | 403> = {
   state_expired: 403,
   invalid_domain_prefix: 400,
   invalid_callback: 400,
+  code_refused: 403,
+  retailer_not_accepted: 403,
 };
 
 /** Thrown inside a login to end it with `fail(info, status)`; it never leaves the strategy. */

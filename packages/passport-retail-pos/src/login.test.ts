@@ -2,6 +2,8 @@ import {
   ClientRefusedError,
   memoryStore,
   RateLimitedError,
+  RetailPosError,
+  retailPos,
   TokenEndpointError,
   TokenResponseError,
   type TokenStore,
@@ -74,9 +76,9 @@ describe("the order of a login", () => {
     const { site } = await open({ tokenStore: { ...memoryStore(), save } });
     const person = browser();
     expect((await person.open(approval((await person.open(site.loginUrl)).location, "shop"))).status).toBe(
-      500,
+      503,
     );
-    expect(site.errors).toHaveLength(1);
+    expect(site.errors).toMatchObject([{ code: "store_failed" }]);
     const { user, session } = JSON.parse((await person.open(site.meUrl)).body);
     expect([user, session.passport]).toEqual([undefined, undefined]);
   });
@@ -111,13 +113,6 @@ describe("a failing token endpoint reaches next(err) as core's error, and Expres
     ["silence", (s) => s.fault("silence"), TokenEndpointError, 502, { code: "token_endpoint_failed" }],
     ["a reset", (s) => s.fault("reset"), TokenEndpointError, 502, { code: "token_endpoint_failed" }],
     ["half an answer", (s) => s.fault("half"), TokenEndpointError, 502, { code: "token_endpoint_failed" }],
-    [
-      "an old code",
-      (s) => s.now() && clock.advance(660_000),
-      TokenEndpointError,
-      502,
-      { error: "invalid_grant" },
-    ],
   ];
   let clock = wholeSecond();
 
@@ -166,6 +161,52 @@ describe("a failing token endpoint reaches next(err) as core's error, and Expres
   });
 });
 
+describe("a login that fails for a reason of its own is told so, and reaches no next(err):", () => {
+  class NotAccepted extends RetailPosError {
+    constructor() {
+      super("retailer_not_accepted" as never, 403, "the application's own words");
+    }
+  }
+  const rows: [name: string, exchange: () => Promise<never>, code: string][] = [
+    [
+      "the code was refused",
+      async () => {
+        const error = "invalid_grant";
+        throw new TokenEndpointError("refused", { status: 403, endpointStatus: 400, error });
+      },
+      "code_refused",
+    ],
+    [
+      "the application accepts no such retailer",
+      () => Promise.reject(new NotAccepted()),
+      "retailer_not_accepted",
+    ],
+  ];
+
+  test.each(rows)("%s", async (_, exchange, code) => {
+    const { clientID: clientId, ...rest } = APPLICATION;
+    const redirectUri = "https://app.example.net/callback";
+    const client = { ...retailPos({ ...rest, clientId, redirectUri }), exchange };
+    const told: unknown[] = [];
+    const authenticate: typeof logInByItself = (_strategy, passport) => (req, res, next) =>
+      passport.authenticate(
+        "retail-pos",
+        {},
+        (error: unknown, user: unknown, info: unknown, status: number) => {
+          if (user !== undefined) told.push(error, user, info, status);
+          res.status(status ?? 500).end();
+        },
+      )(req, res, next);
+    const site = await loginSite(new Passport(), () => new RetailPosStrategy({ client }, () => null), {
+      authenticate,
+    });
+    const person = browser();
+    const { search } = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(site.callbackUrl + search)).status).toBe(403);
+    expect(told).toEqual([null, false, { code, message: expect.stringMatching(/.{30,}/) }, 403]);
+  });
+});
+
 describe("the session", () => {
   test("is missing: the login says so, and the callback sends nothing", async () => {
     const { service, site } = await open({}, { session: false });
@@ -175,21 +216,49 @@ describe("the session", () => {
     expect((await person.open(callback)).status).toBe(500);
     expect(site.errors.map(String)).toEqual([
       expect.stringMatching(/session middleware/),
-      expect.stringMatching(/session/),
+      expect.stringMatching(/session middleware/),
     ]);
     expect(service.seen).toEqual([]);
   });
 
-  test("cannot be regenerated: the code is not spent, nor the login", async () => {
-    let isCookieSession = true;
-    const { service, site } = await open({}, { session: sometimesCookieSession(() => isCookieSession) });
+  test.each<[string, SiteSettings<RetailPosStrategy>]>([
+    ["by Passport", {}],
+    ["in a custom callback", { authenticate: logInByItself }],
+  ])("cannot be regenerated: the error says what to do, %s", async (_, settings) => {
+    const { site } = await open({}, { session: sometimesCookieSession(() => true), ...settings });
     const person = browser();
     const back = approval((await person.open(site.loginUrl)).location, "shop");
     expect((await person.open(back)).status).toBe(500);
-    expect(String(site.errors[0])).toMatch(/regenerate.*cookie-session/s);
-    expect(service.seen).toEqual([]);
-    isCookieSession = false;
-    expect((await person.open(back)).status).toBe(200);
+    expect(String(site.errors[0])).toMatch(/regenerated.*cookie-session.*express-session/s);
+    expect((site.errors[0] as Error).cause).toBeInstanceOf(TypeError);
+  });
+
+  test.each<[string, SiteSettings<RetailPosStrategy>]>([
+    ["that cannot be regenerated", { session: sometimesCookieSession(() => true) }],
+    ["that is a plain object", { session: plainSession({}) }],
+  ])("%s will do for a custom callback that does not log in", async (_, settings) => {
+    const authenticate: typeof logInByItself = (_strategy, passport) => (req, res, next) =>
+      passport.authenticate("retail-pos", {}, (error: unknown, user: unknown, info: unknown) =>
+        error ? next(error) : res.json({ user, info }),
+      )(req, res, next);
+    const { site } = await open({}, { ...settings, authenticate });
+    const person = browser();
+    const back = approval((await person.open(site.loginUrl)).location, "shop");
+    expect(JSON.parse((await person.open(back)).body)).toEqual({ user: { domainPrefix: "shop" }, info: {} });
+  });
+
+  test("is not needed with a state store of the application's own, until Passport asks for one", async () => {
+    const store = {
+      store: (_req: unknown, done: (error: null, state: string) => void) =>
+        done(null, "a-state-of-the-store"),
+      verify: (_req: unknown, _state: string, done: (error: null, ok: boolean) => void) => done(null, true),
+    };
+    const { service, site } = await open({ store }, { session: false });
+    const person = browser();
+    const back = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(back)).status).toBe(500);
+    expect(String(site.errors[0])).toMatch(/session support.*express-session/);
+    expect(service.seen).toHaveLength(1);
   });
 
   test.each<[string, SiteSettings<RetailPosStrategy>]>([
@@ -207,8 +276,7 @@ describe("the session", () => {
   });
 
   test("has a save() that takes no callback, as older koa-session's: it is not waited for", async () => {
-    const oldKoa = { save() {} };
-    const session: RequestHandler = (req, _res, next) => next(void Object.assign(req, { session: oldKoa }));
+    const session = plainSession({ save() {} });
     const { site } = await open({}, { session, options: { session: false } });
     const person = browser();
     const back = approval((await person.open(site.loginUrl)).location, "shop");
@@ -244,6 +312,21 @@ describe("the session", () => {
 
 /** The sandbox rounds the reset of its rate limit up to a second. */
 const wholeSecond = () => virtualClock(1_900_000_000_000);
+
+function logInByItself(
+  _strategy: RetailPosStrategy,
+  passport: { authenticate(name: string, options: object, callback: unknown): RequestHandler },
+): RequestHandler {
+  return (req, res, next) =>
+    passport.authenticate("retail-pos", {}, (error: unknown, user: Express.User) =>
+      error ? next(error) : req.logIn(user, next),
+    )(req, res, next);
+}
+
+/** One object for everybody, as a test that drives a strategy has it. */
+function plainSession(session: object): RequestHandler {
+  return (req, _res, next) => next(void Object.assign(req, { session }));
+}
 
 /** A session that Passport cannot regenerate, as cookie-session's. */
 function sometimesCookieSession(isCookieSession: () => boolean): RequestHandler {

@@ -1,6 +1,14 @@
-import type { RetailPos, TokenSet } from "@retail-pos/core";
+import { isRetailPosError, type RetailPos, type TokenSet } from "@retail-pos/core";
 import type { Request } from "express";
-import { type Callback, isCallback, readCallback } from "./callback.js";
+import {
+  ACCESS_DENIED,
+  type Callback,
+  declined,
+  type ErrorCallback,
+  isCallback,
+  readCallback,
+  refusedAuthorization,
+} from "./callback.js";
 import { absoluteCallbackUrl } from "./callback-url.js";
 import { LoginFailure } from "./login-failure.js";
 import { paramsOf, profileOf, type RetailPosProfile } from "./profile.js";
@@ -11,7 +19,7 @@ import { type AnyVerify, askVerify, type RetailPosLogin } from "./verify.js";
 export interface LoginOptions {
   /** The application's own state: kept in the session, never sent; comes back as `req.authInfo.state`. */
   state?: unknown;
-  /** The callback URL of this login; has to be given on the callback's route too. */
+  /** The callback URL of this login: https, or http on a loopback host; may be relative. It is kept for the callback. */
   callbackURL?: string;
   /** Sent only if given; the service knows no scopes (R1). */
   scope?: string | string[];
@@ -52,25 +60,30 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
   try {
     act();
   } catch (error) {
-    // The application's own callback threw, or its flash: Passport was told, so it is the framework's to answer.
+    // The application's own callback threw, or its flash, or Passport: it was told, so it is the framework's to answer.
     const { next } = req;
-    if (typeof next === "function") next(asError(error));
-    else view.error(asError(error));
+    const problem = explained(asError(error), req);
+    if (typeof next === "function") next(problem);
+    else view.error(problem);
   }
 }
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   try {
-    const given = options.callbackURL ?? view.callbackURL;
-    const callbackURL = given === undefined ? undefined : absoluteCallbackUrl(given, req, view.trustProxy);
-    if (isCallback(req, callbackURL ?? view.redirectUri))
-      return await finish(view, req, options, callbackURL);
-    const url = await start(view, req, options, callbackURL);
+    if (isCallback(req, options.callbackURL ?? view.callbackURL ?? view.redirectUri))
+      return await finish(view, req, options);
+    const url = await start(view, req, options);
     return () => view.redirect(url);
   } catch (error) {
     if (error instanceof LoginFailure) return () => view.fail(error.info, error.status);
     return () => view.error(asError(error));
   }
+}
+
+/** The `redirect_uri` of a login that starts with this request. */
+function redirectUriOf(view: LoginView, req: Request, options: LoginOptions): string {
+  const given = options.callbackURL ?? view.callbackURL;
+  return given === undefined ? view.redirectUri : absoluteCallbackUrl(given, req, view.trustProxy);
 }
 
 /** `next(undefined)` and `next("route")` would go on as if the login had succeeded. */
@@ -81,17 +94,24 @@ function asError(error: unknown): unknown {
     : error;
 }
 
+/** Passport gives the session of somebody who logs in a new id. Where it cannot, it says so in a bare TypeError. */
+function explained(error: unknown, req: Request): unknown {
+  const { session } = req as { session?: { regenerate?: unknown } | null };
+  if (!session || typeof session.regenerate === "function" || !/regenerate/.test(String(error))) return error;
+  return new Error(
+    "This session cannot be regenerated (cookie-session cannot), which Passport needs to log in; use " +
+      "express-session or koa-session, or authenticate with { session: false }",
+    { cause: error },
+  );
+}
+
 /** 4.1: where to send the browser. */
-async function start(
-  view: LoginView,
-  req: Request,
-  options: LoginOptions,
-  callbackURL: string | undefined,
-): Promise<string> {
-  const state = await view.states.issue(req, options.state, callbackURL);
+async function start(view: LoginView, req: Request, options: LoginOptions): Promise<string> {
+  const redirectUri = redirectUriOf(view, req, options);
+  const state = await view.states.issue(req, options.state, redirectUri);
   const url = view.client.authorizationUrl(state);
   const required = new Set(url.searchParams.keys());
-  if (callbackURL !== undefined) url.searchParams.set("redirect_uri", callbackURL);
+  url.searchParams.set("redirect_uri", redirectUri);
   const scope = options.scope ?? view.scope;
   const added = {
     ...(scope !== undefined && { scope: [scope].flat().join(view.scopeSeparator) }),
@@ -105,16 +125,12 @@ async function start(
 }
 
 /** The callback, in the order that matters: nothing is sent before the state is checked, nobody is let in before tokens are kept. */
-async function finish(
-  view: LoginView,
-  req: Request,
-  options: LoginOptions,
-  callbackURL: string | undefined,
-): Promise<Outcome> {
+async function finish(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   const callback = readCallback(req);
-  if (options.session !== false && !options.assignProperty) requireLoginSession(req);
-  const state = await view.states.spend(req, callback.state, callbackURL);
-  const tokens = await exchange(view, options, callback, callbackURL);
+  const redirectUriHere = () => redirectUriOf(view, req, options);
+  if ("error" in callback) throw await errorIn(callback, view, req, redirectUriHere);
+  const { state, redirectUri } = await view.states.spend(req, callback.state, redirectUriHere);
+  const tokens = await exchange(view, options, callback, redirectUri);
   const login = await describe(view, tokens);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
   if (!user) return () => view.fail(info);
@@ -122,50 +138,71 @@ async function finish(
   return () => view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
 }
 
+/** What a callback with an error comes to. No pending login is spent by it. */
+async function errorIn(
+  callback: ErrorCallback,
+  { states }: LoginView,
+  req: Request,
+  redirectUri: () => string,
+): Promise<Error> {
+  const { error, state } = callback;
+  if (error === ACCESS_DENIED || !state) return declined(callback, !!state && states.isUnderWay(req, state));
+  await states.check(req, state, redirectUri);
+  return refusedAuthorization(callback);
+}
+
 /** What `done` said besides the user; a text is a message. */
 function asInfo(info: unknown): object {
   return typeof info === "object" || info === undefined ? { ...info } : { message: info };
 }
 
-/** 4.2, through the client: rate limit, timeout and errors are handled in one place. */
+/**
+ * 4.2, through the client: rate limit, timeout and errors are handled in one place.
+ *
+ * @throws {LoginFailure} `code_refused` or `retailer_not_accepted`; a login that fails is no fault of the service's.
+ */
 async function exchange(
   view: LoginView,
   options: LoginOptions,
   { domainPrefix, code }: Callback,
-  callbackURL: string | undefined,
+  redirectUri: string,
 ): Promise<TokenSet> {
   const { parseErrorResponse } = view;
   const params = Object.entries(view.tokenParams(options) ?? {}).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  return view.client.exchange(domainPrefix, code, {
+  const extra = {
     params: Object.fromEntries(params.map(([name, value]) => [name, String(value)])),
-    ...(callbackURL !== undefined && { redirectUri: callbackURL }),
+    redirectUri,
     ...(parseErrorResponse && { parseErrorResponse }),
-  });
+  };
+  try {
+    return await view.client.exchange(domainPrefix, code, extra);
+  } catch (error) {
+    throw failureIn(error) ?? error;
+  }
+}
+
+/** What somebody who starts again may get past, or what the application has decided. */
+function failureIn(error: unknown): LoginFailure | undefined {
+  if (!isRetailPosError(error)) return undefined;
+  const { code, error: oauthError } = error as { code: string; error?: string };
+  if (code === "retailer_not_accepted") {
+    return new LoginFailure(
+      code,
+      "This application does not accept logins of this retailer; nothing was sent",
+    );
+  }
+  if (code !== "token_endpoint_failed" || oauthError !== "invalid_grant") return undefined;
+  return new LoginFailure(
+    "code_refused",
+    "The service refused the code: it has expired, was used already, or was made for another address. " +
+      "Start the login again",
+  );
 }
 
 async function describe(view: LoginView, tokens: TokenSet): Promise<RetailPosLogin> {
   const { domainPrefix } = tokens;
   const profile = await view.profileOf(tokens.access.value, profileOf(domainPrefix));
   return { domainPrefix, tokens, params: paramsOf(tokens), profile };
-}
-
-/**
- * Passport gives the session a new id when somebody logs in. Without that ability it would answer 500
- * after the code is spent; so this is asked before.
- */
-function requireLoginSession(req: Request): void {
-  const { session } = req as { session?: { regenerate?: unknown } | null };
-  if (!session) {
-    throw new Error(
-      "Passport needs a session to log in: use session middleware, or authenticate with { session: false }",
-    );
-  }
-  if (typeof session.regenerate !== "function") {
-    throw new Error(
-      "This session cannot be regenerated (cookie-session cannot), which Passport needs to log in; use " +
-        "express-session or koa-session, or authenticate with { session: false }. The code was not used",
-    );
-  }
 }

@@ -113,6 +113,18 @@ describe("what works", () => {
     expect(locked).toHaveLength(1);
   });
 
+  test("logins of two client ids at one service lie in two slots", async () => {
+    const slots = new Set<string>();
+    for (const clientID of ["one", "two"]) {
+      const { site } = await open({ clientID });
+      const person = browser();
+      await person.open(site.loginUrl);
+      const { session } = JSON.parse((await person.open(site.meUrl)).body);
+      for (const name of Object.keys(session)) if (name !== "cookie") slots.add(name);
+    }
+    expect([...slots]).toEqual(["retail-pos:login.example.com/one", "retail-pos:login.example.com/two"]);
+  });
+
   test("logins under way lie under sessionKey", async () => {
     const { site } = await open({ sessionKey: "logins under way" });
     const person = browser();

@@ -1,9 +1,11 @@
 import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
+import { checkedCallbackUrl } from "./callback-url.js";
 import type { StateStore } from "./custom-state.js";
+import type { SkipUserProfile } from "./profile.js";
 
 /** Options of both styles. */
 interface CommonOptions {
-  /** Passport's name for the session slot of logins under way; default `retail-pos:` and the host of `authUrl`. */
+  /** Passport's name for the session slot of logins under way; default `retail-pos:`, the host of `authUrl`, and the client id. */
   sessionKey?: string;
   /** A state store of your own, as passport-oauth2 defines it; default: the session. Not a token store. */
   store?: StateStore;
@@ -11,6 +13,11 @@ interface CommonOptions {
   scope?: string | string[];
   /** Joins a list of scopes; default a space. */
   scopeSeparator?: string;
+  /**
+   * Leaves the `userProfile` of a subclass out, as in passport-oauth2; the profile then holds the domain prefix alone.
+   * A function decides for each login, by its answer or through `done`. Default false.
+   */
+  skipUserProfile?: SkipUserProfile;
   /** Whether verify gets the request first; default false. */
   passReqToCallback?: boolean;
   /** Trust `X-Forwarded-Proto` and `-Host` where `callbackURL` is relative; default: what the application trusts. */
@@ -71,18 +78,23 @@ export interface StrategySettings {
 }
 
 /** Where a relative callback URL leads without a request: nowhere, visibly. */
-const NO_REQUEST = "http://callback-url-is-relative.invalid";
+const NO_REQUEST = "https://callback-url-is-relative.invalid";
 
 /** @throws {TypeError} naming the option that is wrong. */
 export function checkOptions(options: RetailPosStrategyOptions): StrategySettings {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
-  const { state, pkce, store, sessionKey, clock } = options as unknown as Record<string, unknown>;
+  const { state, pkce, store, sessionKey, clock, skipUserProfile } = options as unknown as Record<
+    string,
+    unknown
+  >;
   if (state === false)
     throw new TypeError("state cannot be switched off: without it anybody can log a person in");
   if (pkce) throw new TypeError("pkce is not supported by the service; leave the option out");
   if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey === "")) {
     throw new TypeError("sessionKey must be a non-empty text");
   }
+  if (!["undefined", "boolean", "function"].includes(typeof skipUserProfile))
+    throw new TypeError("skipUserProfile must be true, false or a function");
   if (clock !== undefined && typeof clock !== "function") throw new TypeError("clock must be a function");
 
   const client = clientOf(options);
@@ -92,14 +104,15 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
   if (typeof authorization?.href !== "string" || sample === undefined)
     throw new TypeError("client must be what retailPos() returns");
   const { host, origin, pathname, searchParams } = authorization;
+  const clientID = searchParams.get("client_id") ?? "";
   return {
     client,
     authorizationURL: `${origin}${pathname}`,
     tokenURL: `${sample}/api/1.0/token`,
-    clientID: searchParams.get("client_id") ?? "",
+    clientID,
     redirectUri: searchParams.get("redirect_uri") ?? "",
     callbackURL: options.callbackURL,
-    sessionKey: options.sessionKey ?? `retail-pos:${host}`,
+    sessionKey: options.sessionKey ?? `retail-pos:${host}/${clientID}`,
     store: stateStore(store),
     clock: options.clock ?? Date.now,
   };
@@ -136,7 +149,7 @@ function callbackUrl(value: unknown): string {
   if (typeof value !== "string" || value === "" || /[\s#]/.test(value)) {
     throw new TypeError("callbackURL must be a URL without a fragment, exactly as registered");
   }
-  if (URL.canParse(value)) return value;
+  if (URL.canParse(value)) return checkedCallbackUrl(value);
   if (!URL.canParse(value, NO_REQUEST)) throw new TypeError("callbackURL must be a URL");
   return new URL(value, NO_REQUEST).href;
 }

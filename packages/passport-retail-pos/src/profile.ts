@@ -44,3 +44,21 @@ export function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenPar
   const shown = { ...params, access_token: "[hidden]" };
   return Object.defineProperty(params, Symbol.for("nodejs.util.inspect.custom"), { value: () => shown });
 }
+
+/** Whether the profile of a login is left as it is. */
+export type SkipUserProfile =
+  | boolean
+  | ((accessToken: string) => unknown)
+  | ((accessToken: string, done: (error?: unknown, skip?: unknown) => void) => void);
+
+/** passport-oauth2's rule: a function that declares `done` answers through it, any other by what it returns or promises. */
+export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
+  if (typeof skip !== "function") return skip === true;
+  if (skip.length < 2) return Boolean(await (skip as (accessToken: string) => unknown)(accessToken));
+  return new Promise((resolve, reject) => {
+    const answer: unknown = skip(accessToken, (error, isToSkip) =>
+      error ? reject(error) : resolve(Boolean(isToSkip)),
+    );
+    Promise.resolve(answer).catch(reject); // it may be async
+  });
+}

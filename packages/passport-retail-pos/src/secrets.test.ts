@@ -45,9 +45,7 @@ const answers: [name: string, script: Script][] = [
     "400, with the request in its description",
     () => json({ error: "invalid_request", error_description: echo }, 400),
   ],
-  ["400, with the request in its error", () => json({ error: echo }, 400)],
   ["401, the client refused", () => json({ error: "invalid_client", error_description: echo }, 401)],
-  ["400, the code refused", () => json({ error: "invalid_grant", error_description: echo }, 400)],
   ["500, with the request as its text", () => new Response(echo, { status: 500 })],
   ["500, with the request's form", (seen) => new Response(String(seen.form), { status: 500 })],
   [
@@ -78,6 +76,19 @@ test.each(answers)("the error of an answer with %s shows none", async (_, script
   expect(person.answers[1]?.status).toBeGreaterThanOrEqual(500);
   expect(site.errors).toHaveLength(1);
   expectNoSecretIn(site.errors[0]);
+  for (const { body, headers } of person.answers) expectNoSecretIn(body + JSON.stringify([...headers]), true);
+});
+
+test.each<[string, Script]>([
+  ["with the request in its error", () => json({ error: echo }, 400)],
+  [
+    "with the request in its description",
+    () => json({ error: "invalid_grant", error_description: echo }, 400),
+  ],
+])("the failure of a refused code, %s, shows none", async (_, script) => {
+  const { site, person } = await logIn({ script });
+  expect(person.answers[1]?.status).toBe(403);
+  expect(site.errors).toEqual([]);
   for (const { body, headers } of person.answers) expectNoSecretIn(body + JSON.stringify([...headers]), true);
 });
 

@@ -133,7 +133,7 @@ describe("two tabs", () => {
 
   test.each([
     ["gets them", 200, undefined],
-    ["is refused them", 502, () => oauthError("invalid_grant")],
+    ["is refused them", 403, () => oauthError("invalid_grant")],
   ])(
     "finish when the second is opened while the first waits for its tokens and %s",
     async (_, status, script) => {
@@ -232,6 +232,8 @@ describe("how many, and how long", () => {
     ["a second before 15 minutes", 15 * MINUTE_MS - 1000, 200],
     ["a second after 15 minutes", 15 * MINUTE_MS + 1000, 403],
     ["a day later", 24 * 60 * MINUTE_MS, 403],
+    ["a clock that was set back by ten minutes", -10 * MINUTE_MS, 200],
+    ["a clock that was set back by a day", -24 * 60 * MINUTE_MS, 403],
   ])("by `clock`: %s", async (_, passedMs, status) => {
     const time = { now: 1_900_000_000_000 };
     const { service, site } = await open({}, { clock: () => time.now });

@@ -1,106 +1,111 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Request } from "express";
+import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser.js";
 import { LoginFailure } from "./login-failure.js";
+import { isInTime, isSame, MOST_PENDING, type PendingLogin, pendingLoginsIn } from "./pending-login.js";
+import { carryAcrossRegenerate } from "./regenerate.js";
+import { put, type Session, save, sessionIdOf, sessionOf, stillPending } from "./sessions.js";
+import type { SpentStates } from "./spent-states.js";
+import { startedLogins } from "./started-logins.js";
 import type { StateKeeper } from "./state-keeper.js";
 
-/** One login under way, as it lies in the session. */
-interface PendingLogin {
-  readonly handle: string;
+export interface SessionStateOptions {
+  /** The session's slot for the logins under way. */
+  readonly key: string;
   /** Epoch milliseconds. */
-  readonly startedAt: number;
-  /** The application's own state, if it gave one. */
-  readonly state?: unknown;
+  readonly clock: () => number;
+  readonly spent: SpentStates;
+  /** The `redirect_uri` that needs no keeping: every login has it that was not given another. */
+  readonly redirectUri: string;
 }
-
-/** What express-session and koa-session offer. */
-type Session = Record<string, unknown> & {
-  save?: (done: (error?: unknown) => void) => unknown;
-  regenerate?: (done?: (error?: unknown) => void) => unknown;
-};
-
-/** What express-session puts on the request. */
-interface SessionStore {
-  get?(id: string, done: (error: unknown, session?: Session | null) => void): void;
-}
-
-const LIFETIME_MS = 15 * 60_000;
-/** Per session; the oldest go first. */
-const MOST_PENDING = 20;
-/** Per process. Twenty logins a second for fifteen minutes. */
-const MOST_SPENT = 20_000;
 
 /**
  * Keeps logins under way in the session, so that a callback counts only in the browser that started it.
  * Several may be under way at once; each is single-use.
  */
-export function sessionState(key: string, clock: () => number): StateKeeper {
-  // A session store is not atomic: two copies of one callback may both find their login in it.
-  const spent = new Map<string, number>();
+export function sessionState({ key, clock, spent, redirectUri }: SessionStateOptions): StateKeeper {
+  const started = startedLogins(clock);
 
   return {
-    issue(req, applicationState) {
+    issue(req, applicationState, callbackURL) {
       const session = sessionOf(req);
-      const handle = randomBytes(32).toString("base64url");
-      const login = {
-        handle,
+      const browser = markBrowser(req, callbackURL.startsWith("https:"));
+      const login: PendingLogin = {
+        handle: randomBytes(32).toString("base64url"),
         startedAt: clock(),
         ...(applicationState !== undefined && { state: applicationState }),
+        ...(callbackURL !== redirectUri && { redirectUri: callbackURL }),
+        ...(browser !== undefined && { browser }),
       };
-      put(session, key, [...pendingIn(session, key), login].slice(-MOST_PENDING));
-      return handle;
+      put(session, key, [...pendingLoginsIn(session[key]), login].slice(-MOST_PENDING));
+      started.add(login, sessionIdOf(req, session));
+      return login.handle;
+    },
+    isUnderWay(req, state) {
+      if (!(req as { session?: unknown }).session) return false;
+      const login = find(req, state);
+      return login !== undefined && !spent.has(state) && isInTime(login, clock());
+    },
+    check(req, state) {
+      underWay(req, state);
     },
     async spend(req, state) {
+      const login = underWay(req, state);
+      if (!(await spent.spend(state))) throw new LoginFailure("state_unknown", ALREADY_USED);
+      started.remove(state);
       const session = sessionOf(req);
-      const pending = pendingIn(session, key);
-      const login = pending.filter(({ handle }) => isSame(handle, state))[0];
-      if (spent.has(state)) throw new LoginFailure("state_unknown", ALREADY_USED);
-      if (!login) throw new LoginFailure("state_unknown", whyUnknown(req, pending));
-      if (clock() - login.startedAt >= LIFETIME_MS) throw new LoginFailure("state_expired", EXPIRED);
-      remember(state);
-      put(
-        session,
-        key,
-        pending.filter((other) => other !== login),
-      );
+      put(session, key, others(req, session, pendingLoginsIn(session[key])));
       // At once: another tab may start its login while this one waits for its tokens, and what is written
       // at the end of this request must not undo that.
       await save(req, session);
-      carryAcrossRegenerate(req, session);
-      return login.state;
+      carryOthers(req, session);
+      return { state: login.state, redirectUri: login.redirectUri ?? redirectUri };
     },
   };
 
-  /**
-   * Passport's `req.logIn` gives the session a new id and empties it, against session fixation. The logins
-   * of the other tabs move along, also those started since this request read its session.
-   */
-  function carryAcrossRegenerate(req: Request, session: Session): void {
-    const { regenerate } = session;
-    if (typeof regenerate !== "function") return;
-    const value = async (done?: (error?: unknown) => void): Promise<void> => {
-      try {
-        const pending = (await stillPending(req, session, key)).filter(({ handle }) => !spent.has(handle));
-        await new Promise<void>((resolve, reject) => {
-          regenerate.call(session, (error) => (error ? reject(error) : resolve()));
-        });
-        put(sessionOf(req), key, pending);
-      } catch (error) {
-        if (!done) throw error;
-        return done(error);
-      }
-      done?.();
-    };
-    // Not enumerable: it is no data, and session stores write what is enumerable.
-    Object.defineProperty(session, "regenerate", { value, configurable: true, writable: true });
+  /** In the session; else what this process knows of it, or of this browser. An emptied session has no logins under way. */
+  function find(req: Request, state: string): PendingLogin | undefined {
+    const session = sessionOf(req);
+    const pending = pendingLoginsIn(session[key]);
+    const [login] = pending.filter(({ handle }) => isSame(handle, state));
+    const browsers = pending.length > 0 ? browsersOf(req) : [];
+    return login ?? started.find(state, { sessionId: sessionIdOf(req, session), browsers });
   }
 
-  function remember(state: string): void {
-    const now = clock();
-    for (const [old, at] of spent) {
-      if (spent.size < MOST_SPENT && now - at < LIFETIME_MS) break; // in the order of time
-      spent.delete(old);
-    }
-    spent.set(state, now);
+  /** The logins that are still under way, also those that the session has lost. */
+  function others(req: Request, session: Session, inSession: readonly PendingLogin[]): PendingLogin[] {
+    const here = { sessionId: sessionIdOf(req, session), browsers: browsersOf(req) };
+    const known = new Map([...started.in(here), ...inSession].map((login) => [login.handle, login]));
+    return [...known.values()]
+      .filter((login) => !spent.has(login.handle) && isInTime(login, clock()))
+      .sort((one, other) => one.startedAt - other.startedAt)
+      .slice(-MOST_PENDING);
+  }
+
+  /** @throws {LoginFailure} why not. */
+  function underWay(req: Request, state: string): PendingLogin {
+    const login = find(req, state);
+    if (spent.has(state)) throw new LoginFailure("state_unknown", ALREADY_USED);
+    if (!login)
+      throw new LoginFailure("state_unknown", whyUnknown(req, pendingLoginsIn(sessionOf(req)[key])));
+    if (!isInTime(login, clock())) throw new LoginFailure("state_expired", EXPIRED);
+    return login;
+  }
+
+  /** The logins of the other tabs move along into the session that this login makes, and no stranger's. */
+  function carryOthers(req: Request, session: Session): void {
+    // Whoever planted the session's id has logins of their own in it. Without a cookie nothing tells them apart.
+    const isOwn = ({ browser }: PendingLogin) =>
+      !canMarkBrowser(req) || (browser !== undefined && browsersOf(req).includes(browser));
+    const moving = (inSession: readonly PendingLogin[]) => others(req, session, inSession).filter(isOwn);
+    carryAcrossRegenerate(session, {
+      known: () => moving(pendingLoginsIn(session[key])),
+      stored: async () => moving(await stillPending(req, session, key)),
+      put: (pending) => {
+        const { session: current } = req as unknown as { session?: Session | null };
+        if (current) put(current, key, pending);
+      },
+    });
   }
 }
 
@@ -122,68 +127,7 @@ function whyUnknown(req: Request, pending: readonly PendingLogin[]): string {
     "Check that login and callback use one host name (localhost and 127.0.0.1 are two), that the session " +
     "cookie is SameSite=Lax (Strict is not sent on the way back from the service) and Secure only on https, " +
     "where behind a proxy the application has to trust it (`trust proxy`)";
-  return req.headers?.cookie === undefined
-    ? `The browser sent no cookie back, so the session that started this login is missing. ${check}`
+  return !hasOtherCookies(req)
+    ? `The browser sent no cookie of a session back, so the one that started this login is missing. ${check}`
     : `No login is under way in this session: its cookie was not sent back, or its store was emptied (sessions in memory do not outlive a restart). ${check}`;
-}
-
-/** @throws {Error} without session middleware: the application has to be mended, nobody can log in. */
-function sessionOf(req: Request): Session {
-  const session = (req as unknown as { session?: Session | null }).session;
-  if (typeof session !== "object" || session === null) {
-    throw new Error(
-      "Login with store needs a session to keep its state in: put session middleware (express-session, " +
-        "koa-session) before passport.authenticate(), or give the strategy a state store of your own as `store`",
-    );
-  }
-  return session;
-}
-
-/** What lies in the session under our key, without what is not ours. */
-function pendingIn(session: Session, key: string): PendingLogin[] {
-  const pending = session[key];
-  return Array.isArray(pending) ? pending.filter(isPendingLogin) : [];
-}
-
-function put(session: Session, key: string, pending: readonly PendingLogin[]): void {
-  if (pending.length > 0) session[key] = pending;
-  else delete session[key];
-}
-
-function isPendingLogin(value: unknown): value is PendingLogin {
-  const login = value as Partial<PendingLogin> | null;
-  return typeof login?.handle === "string" && Number.isFinite(login.startedAt);
-}
-
-/** Constant time, for any two lengths. */
-function isSame(one: string, other: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
-}
-
-function isExpressSession(req: Request): boolean {
-  return typeof (req as { sessionStore?: SessionStore }).sessionStore?.get === "function";
-}
-
-/** Writes the session now, where it can be written. */
-function save(req: Request, session: Session): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // An older koa-session's takes no callback: it only notes that the session is to be written in the end.
-    // express-session's takes one, though its wrapper does not declare it.
-    const takesCallback = isExpressSession(req) || (session.save?.length ?? 0) > 0;
-    if (typeof session.save !== "function" || !takesCallback) resolve();
-    else session.save((error) => (error ? reject(error) : resolve()));
-  });
-}
-
-/** The logins under way as the session store has them now; as this request knows them, where it cannot be asked. */
-function stillPending(req: Request, session: Session, key: string): Promise<PendingLogin[]> {
-  const { sessionStore, sessionID } = req as { sessionStore?: SessionStore; sessionID?: string };
-  const known = pendingIn(session, key);
-  return new Promise((resolve) => {
-    if (typeof sessionStore?.get !== "function" || sessionID === undefined) return resolve(known);
-    sessionStore.get(sessionID, (error, stored) =>
-      resolve(error || !stored ? known : pendingIn(stored, key)),
-    );
-  });
 }

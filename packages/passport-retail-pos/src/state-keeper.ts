@@ -2,12 +2,33 @@ import type { Request } from "express";
 
 /** Keeps the state of logins under way between the redirect to the service and its callback (R2). */
 export interface StateKeeper {
-  /** Starts a login and returns the state that goes over the wire. */
-  issue(req: Request, applicationState: unknown, callbackURL: string | undefined): string | Promise<string>;
   /**
-   * Accepts a callback's state, once. Returns the application's own state.
+   * Starts a login and returns the state that goes over the wire.
    *
+   * @param callbackURL the `redirect_uri` of this login.
+   */
+  issue(req: Request, applicationState: unknown, callbackURL: string): string | Promise<string>;
+  /** Whether a login with this state is known to be under way. Spends nothing. */
+  isUnderWay(req: Request, state: string): boolean;
+  /**
+   * Whether a callback that brings an error instead of a code belongs to a login under way.
+   *
+   * @throws {LoginFailure} why not.
+   */
+  check(req: Request, state: string, callbackURL: () => string): void | Promise<void>;
+  /**
+   * Accepts a callback's state, once in all processes.
+   *
+   * @param callbackURL what the `redirect_uri` would be by this request, for a keeper that has not kept it.
    * @throws {LoginFailure} `state_unknown` or `state_expired`.
    */
-  spend(req: Request, state: string, callbackURL: string | undefined): unknown | Promise<unknown>;
+  spend(req: Request, state: string, callbackURL: () => string): Promise<FinishedState>;
+}
+
+/** What was kept with a login. */
+export interface FinishedState {
+  /** The application's own state. */
+  readonly state: unknown;
+  /** What was sent as `redirect_uri`, and has to be sent again with the code (4.2). */
+  readonly redirectUri: string;
 }

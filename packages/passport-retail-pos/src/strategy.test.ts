@@ -39,16 +39,17 @@ describe("a login against the sandbox", () => {
     expect(products.status).toBe(200);
   });
 
-  test("refuses a code that is used already, as an error that says to start again", async () => {
-    const { sandbox, site } = await sandboxSite();
+  test("refuses a code that is used already, as a failure that says to start again", async () => {
+    const { sandbox, site } = await sandboxSite({ options: { failureMessage: true } });
     const [one, two] = [browser(), browser()];
     const first = sandbox.consent((await one.open(site.loginUrl)).location, "harbour-coffee");
     expect((await one.open(first)).status).toBe(200);
     const second = sandbox.consent((await two.open(site.loginUrl)).location, "harbour-coffee");
     second.searchParams.set("code", first.searchParams.get("code") ?? "");
-    expect((await two.open(second)).status).toBe(502);
-    expect(site.errors).toMatchObject([{ code: "token_endpoint_failed", error: "invalid_grant" }]);
-    expect(String(site.errors[0])).toMatch(/start again/i);
+    expect((await two.open(second)).status).toBe(403);
+    expect(site.errors).toEqual([]);
+    const { session } = JSON.parse((await two.open(site.meUrl)).body);
+    expect(session.messages).toEqual([expect.stringMatching(/start the login again/i)]);
   });
 
   test("that is declined answers 403 without a token request", async () => {

@@ -8,8 +8,9 @@ import OAuth2Strategy from "passport-oauth2";
 import { customState } from "./custom-state.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./login.js";
 import { checkOptions, type RetailPosStrategyOptions } from "./options.js";
-import type { RetailPosProfile, TokenParams } from "./profile.js";
+import { isSkipped, type RetailPosProfile, type SkipUserProfile, type TokenParams } from "./profile.js";
 import { sessionState } from "./session-state.js";
+import { spentStates } from "./spent-states.js";
 import type { StateKeeper } from "./state-keeper.js";
 import {
   type AnyVerify,
@@ -77,6 +78,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
   readonly client: RetailPos;
   private readonly redirectUri: string;
   private readonly callbackURL: string | undefined;
+  private readonly skipUserProfile: SkipUserProfile | undefined;
 
   /**
    * @param verify `(login)` returning a user, maybe as a promise, or `(login, done)`; passport-oauth2's
@@ -153,16 +155,13 @@ export class RetailPosStrategy extends OAuth2Strategy {
     this.client = client;
     this.redirectUri = redirectUri;
     this.callbackURL = callbackURL;
+    this.skipUserProfile = options.skipUserProfile;
     this._oauth2.useAuthorizationHeaderforGET(true); // a hook's own calls must not carry the bearer in a URL
-    const metaOf = (callback: string | undefined) => ({
-      authorizationURL,
-      tokenURL,
-      clientID,
-      callbackURL: callback ?? redirectUri,
-    });
+    const metaOf = (callbackURL: string) => ({ authorizationURL, tokenURL, clientID, callbackURL });
+    const spent = spentStates(client);
     this.base._stateStore = settings.store
-      ? customState(settings.store, metaOf)
-      : sessionState(sessionKey, settings.clock);
+      ? customState(settings.store, metaOf, spent)
+      : sessionState({ key: sessionKey, clock: settings.clock, spent, redirectUri });
   }
 
   /** Starts a login, or finishes one where the request is the service's callback. */
@@ -216,9 +215,10 @@ export class RetailPosStrategy extends OAuth2Strategy {
   }
 
   /** Runs the hook on an object of this login's own, from which `super.userProfile` takes the default. */
-  private loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
+  private async loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
+    if (await isSkipped(this.skipUserProfile, accessToken)) return byDefault;
     const own: { base: BaseFields } = Object.create(this, { profile: { value: byDefault } });
-    return new Promise((resolve, reject) => {
+    return new Promise<RetailPosProfile>((resolve, reject) => {
       const loading: unknown = own.base._loadUserProfile(accessToken, (error, profile) =>
         error ? reject(error) : resolve((profile ?? byDefault) as RetailPosProfile),
       );

@@ -42,11 +42,15 @@ export async function sessionCookie(
   return findings;
 }
 
-/** The last one of each name, without those that only delete another and without the signatures Koa sets beside its own. */
+/** By this the Passport strategy knows a browser again. It replaces no session, and is no trouble beside one. */
+const OF_THE_STRATEGY = /^(__Host-)?retail-pos-browser-/;
+
+/** The last one of each name, without those that only delete another and without those that others set beside a session. */
 function cookiesSet(cookies: readonly CookieFrom[], now: number): CookieFrom[] {
   const byName = new Map(cookies.map((one) => [one.cookie.key, one]));
-  const isSignature = (name: string) => name.endsWith(".sig") && byName.has(name.slice(0, -4));
-  return [...byName.values()].filter(({ cookie }) => cookie.TTL(now) > 0 && !isSignature(cookie.key));
+  const isKoasSignature = (name: string) => name.endsWith(".sig") && byName.has(name.slice(0, -4));
+  const isBeside = (name: string) => isKoasSignature(name) || OF_THE_STRATEGY.test(name);
+  return [...byName.values()].filter(({ cookie }) => cookie.TTL(now) > 0 && !isBeside(cookie.key));
 }
 
 function noCookie(callback: URL): Finding {

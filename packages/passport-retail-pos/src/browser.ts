@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { Request } from "express";
+import { hashOf, LIFETIME_MS } from "./pending-login.js";
+
+// A session tells which logins are under way, but not whether this browser started them: a stranger may have planted
+// the session, and two first tabs get two. A cookie of our own tells it. It is a random text, no secret of anybody's,
+// and good for as long as a login.
+
+/** A cookie of ours, by its name. `__Host-` is set on https, where no other host and no plain http can plant it. */
+const NAME = /^(__Host-)?retail-pos-browser-[\w-]{11}$/;
+const VALUE = /^[\w-]{32}$/;
+/** Several first tabs get one each; of more, the oldest go. */
+const MOST_COOKIES = 10;
+
+interface Cookie {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Who sent a request: what the logins of this browser are marked with. */
+export function browsersOf(req: Request): string[] {
+  return cookiesOf(req).map(markOf);
+}
+
+/**
+ * Marks the browser that starts a login, and returns the mark; `undefined` if the framework keeps the response out of
+ * reach (Fastify), so that no cookie can be set.
+ *
+ * @param isSecure whether the browser comes back over https.
+ */
+export function markBrowser(req: Request, isSecure: boolean): string | undefined {
+  const response = responseOf(req);
+  if (!response || response.headersSent) return undefined;
+  const usable = cookiesOf(req).filter(({ name }) => name.startsWith("__Host-") === isSecure);
+  const cookie = usable.at(-1) ?? newCookie(isSecure);
+  for (const { name } of usable.slice(0, -MOST_COOKIES)) set(response, { name, value: "" }, isSecure, 0);
+  set(response, cookie, isSecure, LIFETIME_MS);
+  return markOf(cookie);
+}
+
+/** Whether browsers can be told apart at all, on the framework that this request came through. */
+export function canMarkBrowser(req: Request): boolean {
+  return responseOf(req) !== undefined;
+}
+
+/** Whether a request brings back any cookie but ours, as a session's would be. */
+export function hasOtherCookies(req: Request): boolean {
+  return String(req.headers?.cookie ?? "")
+    .split(";")
+    .some((pair) => !NAME.test(pair.trim().split("=", 1)[0] ?? "") && pair.trim() !== "");
+}
+
+function newCookie(isSecure: boolean): Cookie {
+  const name = `${isSecure ? "__Host-" : ""}retail-pos-browser-${randomBytes(8).toString("base64url")}`;
+  return { name, value: randomBytes(24).toString("base64url") };
+}
+
+/** Short, as it lies in sessions, which may be cookies themselves; the name is part of it, and with it `__Host-`. */
+function markOf({ name, value }: Cookie): string {
+  return hashOf(`${name}=${value}`).slice(0, 22);
+}
+
+function cookiesOf(req: Request): Cookie[] {
+  return String(req.headers?.cookie ?? "")
+    .split(";")
+    .map((pair) => {
+      const [name = "", value = ""] = pair.trim().split("=", 2);
+      return { name, value };
+    })
+    .filter(({ name, value }) => NAME.test(name) && VALUE.test(value));
+}
+
+function set(response: ServerResponse, { name, value }: Cookie, isSecure: boolean, lifetimeMs: number): void {
+  const line = `${name}=${value}; Path=/; Max-Age=${lifetimeMs / 1000}; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
+  const others = [response.getHeader("set-cookie") ?? []].flat().map(String);
+  response.setHeader("set-cookie", [...others, line]);
+}
+
+/** Express keeps it on the request, koa-passport on the request's context (its own `res` can only replace headers). */
+function responseOf(req: Request): ServerResponse | undefined {
+  const { ctx, res } = req as Partial<Request> & { ctx?: { res?: ServerResponse } };
+  return [ctx?.res, res].find(
+    (one): one is ServerResponse =>
+      typeof one?.getHeader === "function" && typeof one.setHeader === "function",
+  );
+}

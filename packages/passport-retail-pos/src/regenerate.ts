@@ -1,0 +1,75 @@
+import type { PendingLogin } from "./pending-login.js";
+import type { Session } from "./sessions.js";
+
+/** What moves along when a session gets a new id. */
+export interface Luggage {
+  /** What this request knows of, for a `regenerate` whose caller may not wait. */
+  known(): PendingLogin[];
+  /** What the session store knows of by now. */
+  stored(): Promise<PendingLogin[]>;
+  /** Leaves these, and no others, in the session that the request has then. */
+  put(pending: readonly PendingLogin[]): void;
+}
+
+/** A session that gets no new id within this time is an error, not a request that hangs. */
+const LONGEST_MS = 10_000;
+
+/**
+ * A login gives the session a new id and empties it, against session fixation; the logins of the other tabs move
+ * along. Each framework calls `regenerate` in a way of its own: Passport with a callback, @fastify/passport with a
+ * list of keys, for a promise or for nothing at all. It is passed on as it was called.
+ */
+export function carryAcrossRegenerate(session: Session, luggage: Luggage): void {
+  const { regenerate } = session;
+  if (typeof regenerate !== "function") return;
+  const pass = (args: unknown[]) => regenerate.apply(session, args);
+  const value = (...args: unknown[]): unknown => {
+    const at = args.findLastIndex((argument) => typeof argument === "function");
+    return at === -1 ? withoutCallback(pass, args, luggage) : withCallback(pass, args, at, luggage);
+  };
+  // Not enumerable: it is no data, and session stores write what is enumerable.
+  Object.defineProperty(session, "regenerate", { value, configurable: true, writable: true });
+}
+
+function withoutCallback(pass: (args: unknown[]) => unknown, args: unknown[], luggage: Luggage): unknown {
+  const pending = luggage.known();
+  luggage.put(pending); // what does not move along is not copied either, if all keys are kept
+  const result = pass(args);
+  if (!isThenable(result)) return void luggage.put(pending);
+  return inTime(Promise.resolve(result)).then(() => luggage.put(pending));
+}
+
+function withCallback(
+  pass: (args: unknown[]) => unknown,
+  args: unknown[],
+  at: number,
+  luggage: Luggage,
+): Promise<void> {
+  const done = args[at] as (error?: unknown) => void;
+  const regenerated = async () => {
+    const pending = await luggage.stored();
+    luggage.put(pending);
+    await new Promise<void>((resolve, reject) => {
+      const answered = (error?: unknown) => (error ? reject(error) : resolve());
+      const result = pass(args.with(at, answered));
+      if (isThenable(result)) Promise.resolve(result).then(() => resolve(), reject);
+    });
+    luggage.put(pending);
+  };
+  return inTime(regenerated()).then(() => done(), done);
+}
+
+function inTime<T>(work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(
+        new Error(`The session was not regenerated within ${LONGEST_MS / 1000} seconds; nobody is logged in`),
+      );
+    const timer = setTimeout(late, LONGEST_MS).unref();
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
+}

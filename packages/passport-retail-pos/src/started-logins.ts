@@ -1,0 +1,93 @@
+import { hashOf, isInTime, MOST_PENDING, type PendingLogin } from "./pending-login.js";
+
+/** The logins that this process started: a session store that writes whole sessions loses some of those started at once. */
+export interface StartedLogins {
+  /** Keeps a login, in a session with an id or of a marked browser; of each, the newest. */
+  add(login: PendingLogin, sessionId: string | undefined): void;
+  /** The login with this state, if it was started there. */
+  find(state: string, where: StartedIn): PendingLogin | undefined;
+  /** All logins that were started there. */
+  in(where: StartedIn): PendingLogin[];
+  remove(state: string): void;
+}
+
+/** Where a login may have been started: in a session, or by a browser, whatever session it had. */
+export interface StartedIn {
+  readonly sessionId: string | undefined;
+  readonly browsers: readonly string[];
+}
+
+interface Started {
+  /** As a session store would keep it, so that the application's state comes back the same. */
+  readonly json: string;
+  readonly startedAt: number;
+  /** The hash of its id. */
+  readonly session: string | undefined;
+  readonly browser: string | undefined;
+}
+
+interface Place {
+  readonly session: string | undefined;
+  readonly browsers: readonly string[];
+}
+
+/** Per process; the oldest go first. */
+const MOST_STARTED = 5_000;
+/** Characters. A login with a larger state of the application's is in its session alone. */
+const LONGEST_STARTED = 4_096;
+
+/** @param clock epoch milliseconds. */
+export function startedLogins(clock: () => number): StartedLogins {
+  const started = new Map<string, Started>(); // in the order of time
+
+  return {
+    add(login, sessionId) {
+      const { handle, startedAt, browser } = login;
+      const json = jsonOf(login);
+      if (json === undefined || (sessionId === undefined && browser === undefined)) return;
+      makeRoom();
+      const place = placeOf({ sessionId, browsers: browser === undefined ? [] : [browser] });
+      started.set(hashOf(handle), { json, startedAt, session: place.session, browser });
+      const together = [...started].filter(([, one]) => isIn(one, place)).map(([key]) => key);
+      for (const key of together.slice(0, -MOST_PENDING)) started.delete(key);
+    },
+    find(state, where) {
+      const found = started.get(hashOf(state));
+      return found && isIn(found, placeOf(where)) ? JSON.parse(found.json) : undefined;
+    },
+    in(where) {
+      const place = placeOf(where);
+      return [...started.values()].filter((one) => isIn(one, place)).map(({ json }) => JSON.parse(json));
+    },
+    remove(state) {
+      started.delete(hashOf(state));
+    },
+  };
+
+  function makeRoom(): void {
+    const now = clock();
+    for (const [key, one] of started) {
+      if (started.size < MOST_STARTED && isInTime(one, now)) break;
+      started.delete(key);
+    }
+  }
+}
+
+/** Session ids and browsers are kept as hashes, which show nothing by the time that a comparison takes. */
+function isIn({ session, browser }: Started, { session: here, browsers }: Place): boolean {
+  return (session !== undefined && session === here) || (browser !== undefined && browsers.includes(browser));
+}
+
+function placeOf({ sessionId, browsers }: StartedIn): Place {
+  return { session: sessionId === undefined ? undefined : hashOf(sessionId), browsers };
+}
+
+/** `undefined`: a session store cannot keep it either, or it is too large to be kept here as well. */
+function jsonOf(login: PendingLogin): string | undefined {
+  try {
+    const json = JSON.stringify(login);
+    return json.length <= LONGEST_STARTED ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
