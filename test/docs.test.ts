@@ -162,9 +162,12 @@ describe("docs/operating.md: what OpenTelemetry is told", () => {
     );
     const events = found.get("retail_pos.token.events")?.map(({ attributes, value }) => [attributes, value]);
     expect(events).toEqual([
+      [{ type: "token_request" }, 2],
       [{ type: "connected" }, 1],
       [{ type: "renewed" }, 1],
+      [{ type: "token_request", error: "token_endpoint_failed" }, 1],
       [{ type: "renewal_failed", error: "token_endpoint_failed", served: false }, 1],
+      [{ type: "caller_failed", error: "token_endpoint_failed" }, 1],
     ]);
     expect(found.get("retail_pos.token.renewal")).toMatchObject([
       { attributes: { rotated: true }, value: { count: 1 } },

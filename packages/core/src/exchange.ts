@@ -1,6 +1,6 @@
 import type { BackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import { isRetailPosError, RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
+import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import { type Lock, underLock } from "./lock.js";
 import type { LoginBackOff } from "./login-back-off.js";
@@ -67,7 +67,6 @@ export function exchanges(options: ExchangeOptions) {
       return firstSet(answer, retailer, versions);
     } catch (error) {
       if (error instanceof RateLimitedError) limited(retailer, error);
-      if (isRefusedCode(error)) loginBackOff.codeRefused(retailer);
       throw error;
     }
   }
@@ -95,11 +94,6 @@ export function exchanges(options: ExchangeOptions) {
       tell(observe, { type: "store_failed", ...about, operation: error.operation, error });
     tell(observe, { type: "exchange_failed", ...about, error });
   }
-}
-
-/** A subclass's parser may have put an error of its own in the place of ours; it speaks of a refusal too. */
-function isRefusedCode(error: unknown): boolean {
-  return !isRetailPosError(error) || (error.code === "token_endpoint_failed" && error.status === 403);
 }
 
 /** A login is read strictly: nothing is lost yet, and nothing wrong may get in (2.2, R4). */

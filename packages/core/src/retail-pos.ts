@@ -71,6 +71,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const endpoint = tokenEndpoint({
     ...checked,
     onRateLimit: loginBackOff.answered,
+    onCodeRefused: loginBackOff.codeRefused,
     onRequest: (request) => tell(observe, { type: "token_request", at: clock(), ...request }),
   });
   const parts = { ...checked, endpoint, backOff, loginBackOff, versions: versionsOf(clientId) };

@@ -52,6 +52,8 @@ export interface TokenEndpointOptions {
   userAgent: string;
   fetch: typeof globalThis.fetch;
   clock: () => number;
+  /** Told of each code that the service refused. */
+  onCodeRefused?: (domainPrefix: DomainPrefix) => void;
   /** Told of each request, once it is over. */
   onRequest?: (request: TokenRequest) => void;
   /** Told what each answer, good or bad, says of the rate limit (section 8). */
@@ -101,12 +103,14 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   return {
     exchange(domainPrefix, code, { redirectUri = options.redirectUri, params, parseErrorResponse } = {}) {
       const form = { ...params, grant_type: "authorization_code", code, redirect_uri: redirectUri };
-      const refused = (status: number, errorDescription: string | undefined) =>
-        new TokenEndpointError(
+      const refused = (status: number, errorDescription: string | undefined) => {
+        options.onCodeRefused?.(domainPrefix);
+        return new TokenEndpointError(
           `The service refused the code of retailer "${domainPrefix}": expired after 10 minutes, already used, or ` +
             "made for another address. Start again with the login",
           { domainPrefix, status: 403, endpointStatus: status, error: "invalid_grant", errorDescription },
         );
+      };
       const type = "authorization_code";
       return request({
         type,
@@ -204,11 +208,15 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
 }
 
 /** What an answer means that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
-function failureOf(answer: Answer, { domainPrefix, secrets, refused, parseErrorResponse }: Grant): Error {
-  const { status, redirected, body = "" } = answer;
-  const own = parseErrorResponse?.(body, status);
-  if (own) return own;
+function failureOf(answer: Answer, grant: Grant): Error {
+  const ours = ourErrorFor(answer, grant); // made in any case: a refused code has to be noted
+  return grant.parseErrorResponse?.(answer.body ?? "", answer.status) ?? ours;
+}
 
+function ourErrorFor(
+  { status, redirected, body = "" }: Answer,
+  { domainPrefix, secrets, refused }: Grant,
+): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
   if (status === 400 || status === 401) {
     // Decided on the service's own word; what is shown of it is cleaned below.

@@ -107,10 +107,10 @@ describe("what works", () => {
     const person = browser();
     await person.open(approval((await person.open(site.loginUrl)).location, "shop"));
     expect(await tokenStore.load("shop" as never)).toMatchObject({ refreshToken: "refresh-shop-1" });
-    expect(events).toEqual(["connected"]);
+    expect(events).toEqual(["token_request", "connected"]);
     expect(service.seen[0]?.headers.get("user-agent")).toBe("the-application/1.0");
     await site.strategy.client.tokens("shop").token({ rejected: "access-shop-1" });
-    expect(locked).toHaveLength(1);
+    expect(locked).toEqual(["the-application/login/shop", "the-application/shop"]);
   });
 
   test("logins of two client ids at one service lie in two slots", async () => {
