@@ -16,6 +16,8 @@ const complete = {
   issuedAt: T0,
   version: "1",
   refusedAt: T0 + 2,
+  limitedUntil: T0 + 3,
+  scope: "products:read sales:read",
 };
 
 describe("a bearer value", () => {
@@ -58,6 +60,8 @@ describe("a quiet token set", () => {
       expect(`${value} ${inspect(value)}`).not.toContain("canary");
     }
     expect(inspect(set)).toContain("shop");
+    for (const [field, value] of Object.entries(complete).slice(-3))
+      expect(inspect(set)).toContain(`${field}: ${inspect(value)}`);
   });
 
   test("keeps everything, for a store to write and read", () => {
@@ -70,11 +74,11 @@ describe("a quiet token set", () => {
   });
 
   test("leaves out what is not there, and what does not belong there", () => {
-    const { refusedAt: _, ...unrefused } = complete;
-    const tooMuch = { ...unrefused, access: { value: ACCESS, scope: "" }, owner: "x" };
+    const { refusedAt, limitedUntil, scope, ...least } = complete;
+    const tooMuch = { ...least, access: { value: ACCESS, scope: "" }, owner: "x" };
     const set = quiet(tooMuch);
     expect({ ...set.access }).toStrictEqual({ value: ACCESS });
-    expect(["refusedAt" in set, "expiresAt" in set.access, "owner" in set]).toEqual([false, false, false]);
+    expect(Object.keys(set)).toEqual(Object.keys(least));
   });
 
   test("is a copy to its very bottom", () => {
@@ -108,9 +112,39 @@ describe("a record from a store", () => {
   });
 
   test("may say null for what is not there, as a database does", () => {
-    const record = { ...complete, access: { value: ACCESS, expiresAt: null }, refusedAt: null };
-    const set = checkStored(record, shop);
-    expect(["refusedAt" in set, "expiresAt" in set.access]).toEqual([false, false]);
+    const none = { refusedAt: null, limitedUntil: null, scope: null };
+    const set = checkStored({ ...complete, access: { value: ACCESS, expiresAt: null }, ...none }, shop);
+    expect({ ...set.access }).toStrictEqual({ value: ACCESS });
+    expect(Object.keys(none).filter((field) => field in set)).toEqual([]);
+  });
+
+  test("is read once: what was checked is what is used", () => {
+    const reads: string[] = [];
+    const changing = (object: object): object =>
+      new Proxy(object, {
+        get(target, field) {
+          reads.push(String(field));
+          const value = Reflect.get(target, field);
+          const isFirst = reads.filter((read) => read === String(field)).length === 1;
+          if (typeof value === "object") return changing(value);
+          return isFirst ? value : `${ACCESS}\r\nX-Evil: 1`;
+        },
+      });
+    expect(checkStored(changing(complete), shop)).toEqual(complete);
+    expect(new Set(reads).size).toBe(reads.length);
+  });
+
+  test("whose getter throws is refused without what it threw", () => {
+    const record = {
+      ...complete,
+      get refreshToken(): string {
+        throw new Error(REFRESH);
+      },
+    };
+    const error = thrownBy(() => checkStored(record, shop));
+    expect(error).toBeInstanceOf(StoredTokensError);
+    expect((error as Error).message).toContain("it cannot be read");
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("canary");
   });
 
   test("shows no token afterwards either", () => {
@@ -171,6 +205,13 @@ describe("a record from a store", () => {
     { name: "no version", record: { ...complete, version: undefined }, problem: /version/ },
     { name: "an empty version", record: { ...complete, version: "" }, problem: /version/ },
     { name: "a version that is a number", record: { ...complete, version: 5 }, problem: /version/ },
+    { name: "limited until a text", record: { ...complete, limitedUntil: "soon" }, problem: /limitedUntil/ },
+    {
+      name: "limited for ever",
+      record: { ...complete, limitedUntil: Number.POSITIVE_INFINITY },
+      problem: /limitedUntil/,
+    },
+    { name: "a scope that is a list", record: { ...complete, scope: ["all"] }, problem: /scope/ },
     { name: "refused at a text", record: { ...complete, refusedAt: "yesterday" }, problem: /refusedAt/ },
   ];
   for (const { name, record, problem } of rows) {

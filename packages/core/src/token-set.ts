@@ -23,18 +23,25 @@ export interface TokenSet {
   readonly version: string;
   /** When the service refused the refresh token, epoch milliseconds, if it did. */
   readonly refusedAt?: number;
+  /** The service answered 429: no token request for the retailer before, in any process; epoch milliseconds. */
+  readonly limitedUntil?: number;
+  /** What was granted, if the service said so and it is not empty (2.2). */
+  readonly scope?: string;
 }
+
+/** The fields that a set may lack. */
+const OPTIONAL = ["refusedAt", "limitedUntil", "scope"] as const satisfies readonly (keyof TokenSet)[];
 
 /** Whether a text can stand behind `Bearer ` in a header (RFC 6750, section 2.1, without its narrower alphabet). */
 export function isBearerValue(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]+$/.test(value);
 }
 
-/** The token set without the surprise: printing it (`console.log`, `util.inspect`) shows no token. */
+/** A copy of a token set that can be printed (`console.log`, `util.inspect`) without showing a token. */
 export function quiet(set: TokenSet): TokenSet {
-  const { domainPrefix, access, refreshToken, issuedAt, version, refusedAt } = set;
-  const copy: TokenSet = { domainPrefix, access: quietAccess(access), refreshToken, issuedAt, version };
-  return hidden(isGiven(refusedAt) ? { ...copy, refusedAt } : copy, withoutTokens);
+  const { domainPrefix, access, refreshToken, issuedAt, version } = set;
+  const copy = { domainPrefix, access: quietAccess(access), refreshToken, issuedAt, version };
+  return hidden(withOptional(copy, set), withoutTokens);
 }
 
 /** The same for what is handed out. */
@@ -48,9 +55,38 @@ export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
  * @throws {StoredTokensError} naming the field, never its value.
  */
 export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenSet {
-  const problem = problemWith(record, domainPrefix);
+  let copy: unknown;
+  try {
+    copy = copied(record);
+  } catch {
+    throw new StoredTokensError("it cannot be read", { domainPrefix }); // what a getter throws may show anything
+  }
+  const problem = problemWith(copy, domainPrefix);
   if (problem) throw new StoredTokensError(problem, { domainPrefix });
-  return quiet(record as TokenSet);
+  return quiet(copy as TokenSet);
+}
+
+/** Reads each field once: what has been checked is what is used, also if the record has getters. */
+function copied(record: unknown): unknown {
+  if (typeof record !== "object" || record === null) return record;
+  const { domainPrefix, access, refreshToken, issuedAt, version } = record as TokenSet;
+  const copy = { domainPrefix, access: copiedAccess(access), refreshToken, issuedAt, version };
+  return withOptional(copy, record);
+}
+
+function copiedAccess(access: unknown): unknown {
+  if (typeof access !== "object" || access === null) return undefined;
+  const { value, expiresAt } = access as AccessToken;
+  return { value, expiresAt };
+}
+
+/** The copy, with those of the optional fields that the set has. Each is read once. */
+function withOptional<T extends object>(copy: T, set: object): T {
+  for (const field of OPTIONAL) {
+    const value = (set as TokenSet)[field];
+    if (isGiven(value)) (copy as Record<string, unknown>)[field] = value;
+  }
+  return copy;
 }
 
 /** What keeps a value from being a token set of this retailer; names the field, never its value. */
@@ -66,6 +102,8 @@ export function problemWith(record: unknown, domainPrefix: DomainPrefix): string
   if (!isInstant(set.issuedAt)) return "issuedAt is no instant";
   if (typeof set.version !== "string" || set.version === "") return "version is missing";
   if (isGiven(set.refusedAt) && !isInstant(set.refusedAt)) return "refusedAt is no instant";
+  if (isGiven(set.limitedUntil) && !isInstant(set.limitedUntil)) return "limitedUntil is no instant";
+  if (isGiven(set.scope) && typeof set.scope !== "string") return "scope is no text";
   return undefined;
 }
 
@@ -85,9 +123,9 @@ function hidden<T extends object>(object: T, shown: (this: T) => object): T {
 
 // One function for all sets: there may be a million.
 function withoutTokens(this: TokenSet): object {
-  const { domainPrefix, issuedAt, version, refusedAt } = this;
-  const rest = { issuedAt, version, ...(isGiven(refusedAt) && { refusedAt }) };
-  return { domainPrefix, access: "[hidden]", refreshToken: "[hidden]", ...rest };
+  const { domainPrefix, issuedAt, version } = this;
+  const shown = { domainPrefix, access: "[hidden]", refreshToken: "[hidden]", issuedAt, version };
+  return withOptional(shown, this);
 }
 
 function withoutValue(this: AccessToken): object {
