@@ -7,6 +7,7 @@ export type { ExchangeExtra } from "./token-endpoint.js";
 export type { TokenAsk, TokenSource } from "./token-source.js";
 export type { AccessToken, TokenSet } from "./token-set.js";
 export type { RetailerClient } from "./retailer-client.js";
+export { type RetailerStatus, retailerStatus } from "./retailer-status.js";
 export { type PersonalTokenOptions, personalToken } from "./personal-token.js";
 
 // Where tokens are kept
@@ -16,6 +17,7 @@ export { memoryStore } from "./memory-store.js";
 export { memoryLock } from "./memory-lock.js";
 export { type Lease, type LeaseLockOptions, leaseLock } from "./lease-lock.js";
 export { type StoreTask, storeFailure } from "./store-failure.js";
+export { type PageAsk, type StorePages, storePages } from "./store-pages.js";
 
 // The words of the wire
 export { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";

@@ -1,8 +1,9 @@
 import { claimsInMemory } from "./claims.js";
 import type { DomainPrefix } from "./domain-prefix.js";
+import { statusOf } from "./retailer-status.js";
+import { storePages } from "./store-pages.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
-import { areOfTwoApplications } from "./versions.js";
 
 /** A set in one flat piece: with many retailers it is what the memory goes to. */
 interface Kept {
@@ -11,7 +12,8 @@ interface Kept {
   readonly refreshToken: string;
   readonly issuedAt: number;
   readonly version: string;
-  readonly refusedAt: number | undefined;
+  /** What few sets have. */
+  readonly rest: Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope"> | undefined;
 }
 
 /**
@@ -20,6 +22,8 @@ interface Kept {
  */
 export function memoryStore(): TokenStore {
   const sets = new Map<DomainPrefix, Kept>();
+  const names = sortedNames(sets);
+  const pages = storePages("memory");
   const claim = claimsInMemory(Date.now);
   return {
     async load(domainPrefix) {
@@ -27,26 +31,60 @@ export function memoryStore(): TokenStore {
       return kept && setOf(domainPrefix, kept); // a copy: what a caller does to it stays with the caller
     },
     async save(next, replacing) {
-      const stored = sets.get(next.domainPrefix)?.version;
-      if (replacing && stored !== replacing.version) return false;
-      if (stored !== undefined && areOfTwoApplications(stored, next.version)) return false;
+      if (replacing && sets.get(next.domainPrefix)?.version !== replacing.version) return false;
+      if (!sets.has(next.domainPrefix)) names.changed();
       sets.set(next.domainPrefix, flat(next));
       return true;
     },
     async remove(domainPrefix) {
       sets.delete(domainPrefix);
     },
+    async list(ask) {
+      const { limit, position = "" } = pages.asked(ask);
+      const page = names.after(position, limit);
+      const last = page.at(-1);
+      const retailers = page.flatMap((name) => {
+        const kept = sets.get(name);
+        return kept ? [statusOf(setOf(name, kept))] : [];
+      });
+      return {
+        retailers,
+        ...(last !== undefined && page.length === limit && { cursor: pages.cursorAt(last) }),
+      };
+    },
     claim: async (key, forMs) => claim(key, forMs),
   };
 }
 
-function flat({ access: { value, expiresAt }, refreshToken, issuedAt, version, refusedAt }: TokenSet): Kept {
-  return { value, expiresAt, refreshToken, issuedAt, version, refusedAt };
+/** The names in order, sorted anew after one has come. One that has gone may be among them until then. */
+function sortedNames(sets: ReadonlyMap<DomainPrefix, unknown>) {
+  let sorted: DomainPrefix[] | undefined;
+  return {
+    changed(): void {
+      sorted = undefined;
+    },
+    after(name: string, count: number): DomainPrefix[] {
+      sorted ??= [...sets.keys()].sort();
+      let [from, to] = [0, sorted.length];
+      while (from < to) {
+        const middle = (from + to) >>> 1;
+        if ((sorted[middle] as string) <= name) from = middle + 1;
+        else to = middle;
+      }
+      return sorted.slice(from, from + count);
+    },
+  };
+}
+
+function flat({ access, refreshToken, issuedAt, version, refusedAt, limitedUntil, scope }: TokenSet): Kept {
+  const { value, expiresAt } = access;
+  const isPlain = refusedAt === undefined && limitedUntil === undefined && scope === undefined;
+  const rest = isPlain ? undefined : ({ refusedAt, limitedUntil, scope } as NonNullable<Kept["rest"]>);
+  return { value, expiresAt, refreshToken, issuedAt, version, rest };
 }
 
 function setOf(domainPrefix: DomainPrefix, kept: Kept): TokenSet {
-  const { value, expiresAt, refreshToken, issuedAt, version, refusedAt } = kept;
+  const { value, expiresAt, refreshToken, issuedAt, version, rest } = kept;
   const access = expiresAt === undefined ? { value } : { value, expiresAt };
-  const set = { domainPrefix, access, refreshToken, issuedAt, version };
-  return quiet(refusedAt === undefined ? set : { ...set, refusedAt });
+  return quiet({ domainPrefix, access, refreshToken, issuedAt, version, ...rest });
 }

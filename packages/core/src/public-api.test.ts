@@ -23,7 +23,9 @@ test("the public names are these; a wider API is a line somebody saw in review",
       "personalToken",
       "requestBearer",
       "retailPos",
+      "retailerStatus",
       "storeFailure",
+      "storePages",
     ]
   `);
 });

@@ -1,4 +1,5 @@
 import type { DomainPrefix } from "./domain-prefix.js";
+import type { RetailerStatus } from "./retailer-status.js";
 import type { TokenSet } from "./token-set.js";
 
 /**
@@ -19,6 +20,17 @@ export interface TokenStore {
   save(next: TokenSet, replacing?: TokenSet): Promise<boolean>;
   /** Forgets the retailer; nothing happens when there is nothing. */
   remove(domainPrefix: DomainPrefix): Promise<void>;
+  /**
+   * Optional. One page of what is stored: at most `limit` retailers, in any order, maybe none though more follow. A
+   * retailer that is there from the first page to the last comes exactly once, whoever comes and goes meanwhile. No
+   * token is in it.
+   *
+   * @param ask `limit` is a whole number from 1 to 10,000; `cursor` is that of the page before, also of one that
+   * another process got hours ago; absent for the first page.
+   * @returns `cursor` is absent on the last page.
+   * @throws {TypeError} naming `limit` or `cursor`.
+   */
+  list?(ask: { limit: number; cursor?: string }): Promise<{ retailers: RetailerStatus[]; cursor?: string }>;
   /**
    * Optional. Lets one caller win, in all processes that share the store: the first to ask for a key gets `true`,
    * everybody else `false` until `forMs` have passed on the store's own clock. One atomic step. What has ended is

@@ -1,0 +1,66 @@
+/** At most so many retailers on one page. */
+export const MOST_ON_A_PAGE = 10_000;
+
+/** What `list` was asked, checked. */
+export interface PageAsk {
+  /** A whole number from 1 to 10,000. */
+  readonly limit: number;
+  /** What `cursorAt` was given for the page before; absent on the first page. */
+  readonly position?: string;
+}
+
+/** How a store reads what its `list` is asked, and writes its cursors. */
+export interface StorePages {
+  /** @throws {TypeError} naming `limit` or `cursor`: of another place, cut, or no cursor of ours. */
+  asked(ask: unknown): PageAsk;
+  /** @param position where the next page begins, in printable ASCII: most simply the last retailer of this page. */
+  cursorAt(position: string): string;
+}
+
+/**
+ * For those who write a store: the limits and cursors of its `list`. A cursor is text that anybody can read, with a
+ * checksum, so that one that was cut or that belongs elsewhere is refused instead of showing the wrong page.
+ *
+ * @param place what the cursors are good for: the engine and the table.
+ */
+export function storePages(place: string): StorePages {
+  return {
+    asked(ask) {
+      const { limit, cursor } = Object(ask) as { limit?: unknown; cursor?: unknown };
+      if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > MOST_ON_A_PAGE)
+        throw new TypeError(`limit must be a whole number from 1 to ${MOST_ON_A_PAGE}`);
+      return cursor === undefined ? { limit } : { limit, position: positionOf(cursor) };
+    },
+    cursorAt,
+  };
+
+  function cursorAt(position: string): string {
+    return `${base64url(position)}.${checksum(`${place}\n${position}`)}`;
+  }
+
+  function positionOf(cursor: unknown): string {
+    const position = typeof cursor === "string" ? textIn(cursor.split(".")[0] ?? "") : undefined;
+    if (position === undefined || cursorAt(position) !== cursor)
+      throw new TypeError("cursor must be what list() gave, whole, of this store");
+    return position;
+  }
+}
+
+function base64url(text: string): string {
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+function textIn(encoded: string): string | undefined {
+  try {
+    return atob(encoded.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** FNV-1a, 32 bits: against mistakes, not against forgers, who could ask for the page anyway. */
+function checksum(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const unit of text) hash = Math.imul(hash ^ (unit.codePointAt(0) as number), 0x01000193);
+  return (hash >>> 0).toString(36).padStart(7, "0");
+}
