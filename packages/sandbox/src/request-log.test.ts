@@ -49,7 +49,7 @@ test("what is handed out is a copy", async () => {
 });
 
 test("no secret is in it, wherever the client put one", async () => {
-  const clientSecret = "canary-client-secret";
+  const clientSecret = "canary/client+secret";
   const client = await startClient({ clientSecret });
   const code = client.codeFor();
   const tokens = (await (await client.exchange(code)).json()) as Record<string, string>;
@@ -57,6 +57,14 @@ test("no secret is in it, wherever the client put one", async () => {
   const secrets = [clientSecret, code, tokens["access_token"] ?? "", tokens["refresh_token"] ?? "", personal];
   for (const secret of secrets) {
     await client.call(`/api/products/${secret}?token=${secret}`, secret);
+    const everyByte = Buffer.from(secret).toString("hex").replace(/../g, "%$&");
+    const encoded = [
+      secret.replace("_", "%5F"),
+      everyByte,
+      encodeURIComponent(everyByte),
+      `a/${everyByte}/${secret}`,
+    ];
+    for (const path of encoded) await client.call(`/api/products/${path}`, secret);
     await client.post({ grant_type: secret, code: secret });
     await fetch(`${client.sandbox.authUrl}/connect?state=${secret}`);
   }
@@ -65,5 +73,19 @@ test("no secret is in it, wherever the client put one", async () => {
     inspect(client.sandbox.requests, { depth: 9, maxArrayLength: null }),
     await (await fetch(client.sandbox.url)).text(),
   ].join("\n");
-  for (const secret of secrets) expect(shown).not.toContain(secret);
+  for (const secret of secrets) {
+    for (const layers of [0, 1, 2, 3]) expect(decoded(shown, layers)).not.toContain(secret);
+  }
 });
+
+test("a path without a secret is shown as it came", async () => {
+  const client = await startClient();
+  const { access_token } = await client.login();
+  const path = "/api/products/a%2Fb%252Fc%C3%A9%ff";
+  await client.call(path, access_token);
+  expect(client.sandbox.requests.at(-1)?.path).toBe(`/stores/${client.store}${path}`);
+});
+
+function decoded(text: string, layers: number): string {
+  return layers === 0 ? text : decoded(unescape(text), layers - 1);
+}

@@ -32,10 +32,31 @@ export function newPageId(): string {
   return randomBytes(18).toString("base64url");
 }
 
-/** A path with every secret blotted out: those of the sandbox's own making, and the application's. */
+/** So often may a client have percent-encoded what it put into a path. */
+const mostEncodings = 8;
+
+/**
+ * A path with every secret blotted out: those of the sandbox's own making, and the application's. A path that holds
+ * one in percent-encoding is shown decoded, as far as it takes to find it.
+ */
 export function redact(path: string, clientSecret: string): string {
+  let reading = path;
+  for (let count = 0; count < mostEncodings; count += 1) {
+    const blotted = blot(reading, clientSecret);
+    if (blotted !== reading) return redact(blotted, clientSecret);
+    const decoded = decodedOnce(reading);
+    if (decoded === reading) return path;
+    reading = decoded;
+  }
+  return "…"; // nobody knows what is under so many layers
+}
+
+function blot(path: string, clientSecret: string): string {
   const blotted = path.replace(/sandbox_(code|access|refresh|personal)_\w+/g, "sandbox_$1_…");
   // Anything shorter keeps nothing secret, and would turn up in innocent words.
-  if (clientSecret.length < 8) return blotted;
-  return blotted.replaceAll(clientSecret, "…").replaceAll(encodeURIComponent(clientSecret), "…");
+  return clientSecret.length < 8 ? blotted : blotted.replaceAll(clientSecret, "…");
+}
+
+function decodedOnce(path: string): string {
+  return path.replace(/(?:%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll("%", ""), "hex").toString());
 }
