@@ -1,7 +1,7 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, StoredTokensError, StoreFailedError, type StoreOperation } from "./errors.js";
 import { sleep, within } from "./promises.js";
-import { withoutSecrets } from "./secrets.js";
+import { inPlainWords, withoutSecrets } from "./secrets.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
 import type { Versions } from "./versions.js";
@@ -138,9 +138,14 @@ async function clean<T>(
     return await within(ANSWER_WITHIN_MS, ask(), () => new NoAnswerError());
   } catch (error) {
     const secrets = sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : []));
-    throw storeFailed(operation, domainPrefix, withoutSecrets(error, secrets));
+    const isOurs = isRetailPosError(error) || error instanceof NoAnswerError;
+    // What a foreign store says of a record may repeat it, and this may be the first that we hear of that record.
+    const said = READS.has(operation) && !isOurs ? inPlainWords(error) : error;
+    throw storeFailed(operation, domainPrefix, withoutSecrets(said, secrets));
   }
 }
+
+const READS: ReadonlySet<StoreOperation> = new Set(["load", "list"]);
 
 /** Our stores throw errors of ours, which say it already. */
 function storeFailed(

@@ -4,39 +4,10 @@ import { parseDomainPrefix } from "./domain-prefix.js";
 import { personalToken } from "./personal-token.js";
 import { requestBearer } from "./request-bearer.js";
 import { retailPos } from "./retail-pos.js";
-import { redact, withoutSecrets } from "./secrets.js";
+import { inPlainWords, withoutSecrets } from "./secrets.js";
 import { quiet, type TokenSet } from "./token-set.js";
 
 const SECRET = "canary-4d7a";
-
-describe("redact", () => {
-  const rows = [
-    { name: "every occurrence", text: `a ${SECRET} b ${SECRET}`, secret: SECRET },
-    { name: "a part of a word", text: `x${SECRET}y`, secret: SECRET },
-    { name: "signs that mean something in a pattern", text: "a canary.*$&+? b", secret: "canary.*$&+?" },
-    { name: "form-encoded", text: "code=canary+%2F%3D%26&x=1", secret: "canary /=&" },
-    { name: "in other scripts, form-encoded", text: "code=canary%C3%A9", secret: "canaryé" },
-    { name: "URL-encoded, with %20 for a space", text: "?code=canary%20%2F", secret: "canary /" },
-    { name: "inside JSON", text: JSON.stringify({ code: 'canary"\\' }), secret: 'canary"\\' },
-  ];
-  for (const { name, text, secret } of rows) {
-    test(`takes a secret out of a text: ${name}`, () => {
-      expect(redact(text, [secret])).not.toContain("canary");
-      expect(redact(text, [secret])).toContain("[hidden]");
-    });
-  }
-
-  test("leaves nothing of a secret that begins like another one", () => {
-    expect(redact("for refresh-canary", ["refresh", "refresh-canary"])).not.toContain("canary");
-    expect(redact("for refresh-canary", ["refresh-canary", "refresh"])).not.toContain("canary");
-  });
-
-  test("leaves other texts alone", () => {
-    expect(redact("nothing here", [SECRET])).toBe("nothing here");
-    expect(redact("nothing here", [])).toBe("nothing here");
-    expect(redact("nothing here", [""])).toBe("nothing here");
-  });
-});
 
 describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", () => {
   const { getBuiltinModule } = process;
@@ -144,6 +115,30 @@ describe("withoutSecrets", () => {
       error: Object.assign(new Error("failed"), { token: `"'\`\\${SECRET}\n` }),
       secret: `"'\`\\${SECRET}\n`,
     },
+    ...[
+      ["a Buffer", Buffer.from(`code=${SECRET}`)],
+      ["a part of a larger Buffer", Buffer.from(`code=${SECRET}&x`).subarray(3, 20)],
+      ["a Uint8Array", new TextEncoder().encode(`code=${SECRET}`)],
+      ["a Uint16Array", new Uint16Array(new TextEncoder().encode(`a=${SECRET}.`).buffer)],
+      ["an ArrayBuffer", new TextEncoder().encode(`code=${SECRET}`).buffer],
+      ["a SharedArrayBuffer", shared(`code=${SECRET}`)],
+      ["a DataView", new DataView(new TextEncoder().encode(`code=${SECRET}`).buffer)],
+      ["a Blob, which nobody can read in time", new Blob([`code=${SECRET}`])],
+      ["a File", new File([`code=${SECRET}`], "form")],
+      ["a Set", new Set([SECRET])],
+      ["a Map's key", new Map([[{ deep: SECRET }, 1]])],
+      ["FormData", formData()],
+      ["a Request's headers", new Request("https://x.example", { headers: { authorization: SECRET } })],
+      ["a Request's address", new Request(`https://x.example/?code=${SECRET}`)],
+      ["a Request's body", new Request("https://x.example", { method: "POST", body: `code=${SECRET}` })],
+      ["a Response's headers", new Response(null, { headers: { location: `/?code=${SECRET}` } })],
+      ["base64", Buffer.from(`id:${SECRET}`).toString("base64")],
+      ["hex", Buffer.from(SECRET).toString("hex")],
+    ].map(([name, body]) => ({
+      name: `${name}`,
+      error: Object.assign(new Error("failed"), { cause: { options: { body } } }),
+    })),
+    { name: "what a getter of the error's class gives", error: new WithGetter("failed") },
     {
       name: "a form-encoded body",
       error: Object.assign(new Error("failed"), { body: "code=canary+%26+4d7a" }),
@@ -153,6 +148,7 @@ describe("withoutSecrets", () => {
   for (const { name, error, secret = SECRET } of rows) {
     test(`keeps what happened and loses the secret in ${name}`, () => {
       const cleaned = withoutSecrets(error, [secret]);
+      expect(cleaned).not.toBe(error);
       expect(shown(cleaned)).not.toContain("canary");
       expect(cleaned).toBeInstanceOf(Error);
     });
@@ -167,6 +163,18 @@ describe("withoutSecrets", () => {
     });
   });
 
+  test("keeps where it was thrown", () => {
+    const { stack } = withoutSecrets(new TypeError(`connect ${SECRET}`), [SECRET]) as Error;
+    expect(stack).toMatch(/^TypeError: connect \[hidden\]\n +at .*secrets\.test\.ts:\d+:\d+/);
+  });
+
+  test("survives an error that is larger than anybody would look at", () => {
+    const list = Array.from({ length: 200_000 }, () => ({}));
+    const error = Object.assign(new Error("failed"), { list });
+    expect(withoutSecrets(error, [SECRET])).toMatchObject({ message: "failed" });
+    expect(withoutSecrets(error, [SECRET])).not.toHaveProperty("list");
+  });
+
   test("survives an error that cannot be looked at", () => {
     const hostile = Object.assign(new Error("failed"), {
       [Symbol.for("nodejs.util.inspect.custom")]: () => {
@@ -175,6 +183,79 @@ describe("withoutSecrets", () => {
     });
     expect(withoutSecrets(hostile, [SECRET])).toBeInstanceOf(Error);
   });
+});
+
+describe("inPlainWords", () => {
+  const rows: Array<{ name: string; message: string; words: string }> = [
+    {
+      name: "a refused connection",
+      message: "connect ECONNREFUSED 127.0.0.1:5432",
+      words: "connect ECONNREFUSED [hidden]",
+    },
+    {
+      name: "words with signs around them",
+      message: 'relation "tokens" (of them) does not exist: sorry.',
+      words: 'relation "tokens" (of them) does not exist: sorry.',
+    },
+    { name: "a word of 14 letters", message: "authentication failed", words: "authentication failed" },
+    { name: "a word of 15 letters", message: "uncopyrightable text", words: "[hidden] text" },
+    { name: "digits, signs and joined words", message: "a canary-1 can_ary c4nary b", words: "a [hidden] b" },
+    { name: "JSON", message: 'Unexpected end of {"value":"canary"}', words: "Unexpected end of [hidden]" },
+    { name: "nothing", message: "", words: "" },
+  ];
+  for (const { name, message, words } of rows) {
+    test(`keeps the words of a message that nobody knows the secrets of: ${name}`, () => {
+      expect(inPlainWords(new Error(message)).message).toBe(words);
+    });
+  }
+
+  test("keeps the name, the code and the frames", () => {
+    const error = Object.assign(new TypeError(`connect ${SECRET}\n    at ${SECRET}`), {
+      code: "ECONNREFUSED",
+    });
+    const cleaned = inPlainWords(error);
+    expect(cleaned).toMatchObject({
+      name: "TypeError",
+      code: "ECONNREFUSED",
+      message: "connect [hidden] at [hidden]",
+    });
+    expect(cleaned.stack).toMatch(
+      /^TypeError: connect \[hidden\] at \[hidden\]\n +at .*secrets\.test\.ts:\d+:\d+/,
+    );
+    expect(shown(cleaned)).not.toContain("canary");
+    for (const code of ["28P01", "SQLITE_BUSY", 5])
+      expect(inPlainWords(Object.assign(new Error("failed"), { code }))).toMatchObject({ code });
+  });
+
+  const hostile: unknown[] = [
+    Object.assign(new Error("failed"), {
+      code: SECRET,
+      name: SECRET,
+      token: SECRET,
+      cause: new Error(SECRET),
+    }),
+    Object.assign(new Error("failed"), { stack: `Error: other\n    at ${SECRET} (a.js:1:1)` }),
+    new AggregateError([new Error(SECRET)], SECRET),
+    SECRET,
+    { message: SECRET, name: SECRET },
+    [SECRET],
+    Buffer.from(SECRET),
+    undefined,
+    null,
+    () => SECRET,
+    Symbol(SECRET),
+    {
+      get message() {
+        throw new Error(SECRET);
+      },
+    },
+  ];
+  for (const [index, error] of hostile.entries()) {
+    test(`shows nothing of what was thrown instead: ${index}`, () => {
+      expect(shown(inPlainWords(error))).not.toContain("canary");
+      expect(inPlainWords(error)).toBeInstanceOf(Error);
+    });
+  }
 });
 
 describe("what the library returns shows no secret when it is printed:", () => {
@@ -231,6 +312,25 @@ describe("what the library returns shows no secret when it is printed:", () => {
     expect(inspect(bearer, { depth: 10, showHidden: true })).not.toContain("canary");
   });
 });
+
+class WithGetter extends Error {
+  readonly #secret = SECRET;
+  get request() {
+    return { headers: { authorization: this.#secret } };
+  }
+}
+
+function formData(): FormData {
+  const form = new FormData();
+  form.append("code", SECRET);
+  return form;
+}
+
+function shared(text: string): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer(text.length);
+  new Uint8Array(buffer).set(Buffer.from(text));
+  return buffer;
+}
 
 /** Everything somebody might print of a value. */
 function shown(value: unknown, { json = true } = {}): string {

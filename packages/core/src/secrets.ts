@@ -1,65 +1,75 @@
-const HIDDEN = "[hidden]";
-
-/**
- * `util.inspect`, fetched when the first error needs it: imported, it would be a quarter of the time this package
- * takes to load, where nothing else has loaded it.
- */
-let inspect: typeof import("node:util").inspect | undefined;
-const inspector = () => (inspect ??= process.getBuiltinModule?.("node:util").inspect);
-if (!process.getBuiltinModule) {
-  // Node 22.0 to 22.2. It is there long before a request can have failed.
-  void import("node:util").then((util) => {
-    inspect = util.inspect;
-  });
-}
-
-/** Replaces every secret in a text, in each of the forms that a text may hold it in. */
-export function redact(text: string, secrets: readonly string[]): string {
-  const longestFirst = secrets.flatMap(formsOf).sort((one, other) => other.length - one.length);
-  return longestFirst.reduce((result, form) => result.replaceAll(form, HIDDEN), text);
-}
+import { contentsOf, read } from "./contents.js";
+import { redact, shows } from "./secret-forms.js";
 
 /**
  * What may be kept as a `cause`, thrown or told to an observer: the error itself, or, when anything in it
- * shows one of the secrets, a new one with its name, its code and its cleaned message.
+ * shows one of the secrets, a new one with its name, its code, its cleaned message and the frames of its stack.
  */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
-  if (!shows(error, secrets)) return error;
-  const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown };
-  const cleaned = new Error(redact(String(message ?? "unknown error"), secrets));
-  cleaned.name = redact(String(name ?? "Error"), secrets);
-  return code === undefined ? cleaned : Object.assign(cleaned, { code: redact(String(code), secrets) });
+  const contents = contentsOf(error);
+  if (contents !== undefined && !shows(contents, secrets)) return error;
+  const hide = (text: unknown) => redact(String(text), secrets);
+  const code = read(error, "code");
+  return errorWith({
+    name: hide(read(error, "name") ?? "Error"),
+    message: hide(messageOf(error)),
+    ...(code !== undefined && { code: hide(code) }),
+    frames: hide(framesOf(error)),
+  });
 }
 
-/** As it is; form-encoded and percent-encoded; inside JSON; as the console prints it. */
-function formsOf(secret: string): string[] {
-  const formEncoded = new URLSearchParams([["", secret]]).toString().slice(1);
-  const quoted = [JSON.stringify(secret), inspector()?.(secret) ?? ""].map((text) => text.slice(1, -1));
-  const forms = new Set([secret, formEncoded, formEncoded.replaceAll("+", "%20"), ...quoted]);
-  return [...forms].filter((form) => form !== "");
+/**
+ * The same where nobody knows the secrets, because a store failed that holds them. Of the message only plain words
+ * stay: letters alone, at most 14 of them. Everything else might be a token.
+ */
+export function inPlainWords(error: unknown): Error {
+  const [name, code] = [read(error, "name"), read(error, "code")];
+  const isWord = (text: unknown) => typeof text === "string" && /^[A-Za-z]{1,40}$/.test(text);
+  const isCode =
+    typeof code === "number" ||
+    (typeof code === "string" && /^(?=.{1,40}$)[A-Z0-9]+(_[A-Z0-9]+)*$/.test(code));
+  return errorWith({
+    name: isWord(name) ? String(name) : "Error",
+    message: plainWords(messageOf(error)),
+    ...(isCode && { code }),
+    frames: framesOf(error),
+  });
 }
 
-function asJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "";
-  } catch {
-    return ""; // circular: nobody gets JSON out of it
-  }
+function plainWords(text: string): string {
+  const words = text
+    .trim()
+    .split(/\s+/)
+    .map((word) => (/^["'(]?[A-Za-z]{0,14}["')]?[.,:;]?$/.test(word) ? word : "[hidden]"));
+  return words.filter((word, index) => word !== "[hidden]" || words[index - 1] !== word).join(" ");
 }
 
-/** Whether anybody who prints the value, in whatever way, would see a secret. */
-function shows(value: unknown, secrets: readonly string[]): boolean {
-  const printed = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
-  const print = inspector();
-  if (!print) return true;
-  try {
-    const text = [
-      print(value, printed),
-      print(value, { ...printed, customInspect: false, getters: true }), // some hide from the console what they hold
-      asJson(value),
-    ].join("\n");
-    return redact(text, secrets) !== text;
-  } catch {
-    return true; // what cannot be looked at is not passed on
-  }
+interface Cleaned {
+  name: string;
+  message: string;
+  code?: unknown;
+  frames: string;
+}
+
+function errorWith({ name, message, frames, ...code }: Cleaned): Error {
+  const error = Object.assign(new Error(message), { name, ...code });
+  if (frames) error.stack = `${name}: ${message}\n${frames}`;
+  return error;
+}
+
+function messageOf(error: unknown): string {
+  const message = typeof error === "string" ? error : read(error, "message");
+  return typeof message === "string" ? message : "unknown error";
+}
+
+/** The lines of a stack that say where; what stands before them repeats the message. */
+function framesOf(error: unknown): string {
+  const stack = read(error, "stack");
+  if (typeof stack !== "string") return "";
+  const message = messageOf(error);
+  const behind = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : "";
+  return behind
+    .split("\n")
+    .filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line))
+    .join("\n");
 }

@@ -1,5 +1,5 @@
 import { StoreFailedError, type StoreOperation } from "./errors.js";
-import { redact } from "./secrets.js";
+import { redact } from "./secret-forms.js";
 
 /** What a store is about to do: its error says so if that fails. */
 export interface StoreTask {

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DAY_MS, json, type Script, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { StoreFailedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import type { TokenSet } from "./token-set.js";
@@ -61,6 +62,22 @@ const scripts: Array<{ name: string; script: Script }> = [
   {
     name: "a redirect that repeats it",
     script: ({ form }) => new Response(null, { status: 302, headers: { location: `/?${form}` } }),
+  },
+  {
+    name: "a network error with the bytes of the form",
+    script: ({ form }) => Promise.reject(Object.assign(new Error("reset"), { sent: Buffer.from(`${form}`) })),
+  },
+  {
+    name: "500 that repeats the form in base64, hex and HTML",
+    script: ({ form }) => {
+      const [code] = [form.get("code") ?? form.get("refresh_token") ?? ""];
+      const bytes = Buffer.from(`${form.get("client_secret")}`);
+      const error = `${bytes.toString("base64")} ${Buffer.from(code).toString("base64url")}`;
+      return json(
+        { error, error_description: `${bytes.toString("hex")} ${bytes.toString("hex").toUpperCase()}` },
+        500,
+      );
+    },
   },
   {
     name: "a network error that repeats it",
@@ -133,6 +150,54 @@ test("no event and no error shows a secret: a store whose load repeats what it h
   failures.push(await errorOf(value()));
   expectNoSecret(events);
   expectNoSecret(failures);
+});
+
+describe("no event and no error shows a secret: a store whose load repeats what it holds", () => {
+  const another = "another-canary/9+=";
+  const errors: Array<{ name: string; thrown: (json: string) => unknown }> = [
+    { name: "in its message", thrown: (json) => new SyntaxError(`Unexpected end of ${json}`) },
+    {
+      name: "in a property",
+      thrown: (json) => Object.assign(new Error("failed"), { row: JSON.parse(json) }),
+    },
+    { name: "in a cause", thrown: (json) => new Error("failed", { cause: new Error(json) }) },
+    { name: "in its code", thrown: () => Object.assign(new Error("failed"), { code: another }) },
+    { name: "as a text", thrown: (json) => json },
+    { name: "as bytes", thrown: (json) => Buffer.from(json) },
+  ];
+  for (const { name, thrown } of errors) {
+    test(`at a cold start, when nobody knows the secrets: ${name}`, async () => {
+      const record = JSON.stringify({ access: { value: CANARY.access }, refreshToken: another });
+      const store: TokenStore = { ...memoryStore(), load: () => Promise.reject(thrown(record)) };
+      const { events, value } = start({ store });
+      const failures = [await errorOf(value())];
+      expectNoSecret([...events, ...failures]);
+      expect(inspect([events, failures], { depth: 10, showHidden: true })).not.toContain("another");
+      expect(failures[0]).toMatchObject({ code: "store_failed", operation: "load" });
+    });
+  }
+
+  test("of a record that is another by now, while a copy is held", async () => {
+    const { events, failures, store, time, tokens, value } = await withCanaries();
+    store.load = () => Promise.reject(new Error(JSON.stringify({ ...tokens, refreshToken: another })));
+    time.now = T0 + DAY_MS;
+    failures.push(await errorOf(value()));
+    expectNoSecret(events);
+    expectNoSecret(failures);
+    expect(inspect([events, failures], { depth: 10, showHidden: true })).not.toContain("another");
+  });
+
+  test("and says in plain words what is wrong; our own stores' errors stay as they are", async () => {
+    const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:5432"), { code: "ECONNREFUSED" });
+    const foreign = start({ store: { ...memoryStore(), load: () => Promise.reject(refused) } });
+    expect(await errorOf(foreign.value())).toMatchObject({
+      message: 'The store could not load the tokens of retailer "shop": connect ECONNREFUSED [hidden]',
+      cause: { message: "connect ECONNREFUSED [hidden]", code: "ECONNREFUSED" },
+    });
+    const own = new StoreFailedError("load", "The database at 127.0.0.1:5432 is away");
+    const ours = start({ store: { ...memoryStore(), load: () => Promise.reject(own) } });
+    expect(await errorOf(ours.value())).toBe(own);
+  });
 });
 
 test("no event and no error shows a secret: a record that is broken", async () => {
@@ -217,15 +282,20 @@ function expectNoSecret(things: unknown[]): void {
     expectNoSecretIn(JSON.stringify(thing) ?? "");
     expectNoSecretIn(String(thing));
     for (let error: unknown = thing; error instanceof Error; error = error.cause) {
-      expectNoSecretIn(`${error.message} ${error.stack} ${JSON.stringify(error)}`);
+      expectNoSecretIn(
+        `${error.message} ${error.stack} ${JSON.stringify(error)} ${Reflect.get(error, "sent")}`,
+      );
     }
   }
 }
 
 function expectNoSecretIn(text: string): void {
   for (const [name, secret] of Object.entries(CANARY)) {
-    for (const form of [secret, encodeURIComponent(secret), secret.slice(0, 12)]) {
-      if (text.includes(form)) throw new Error(`The secret "${name}" is shown: ${text}`);
+    const bytes = Buffer.from(secret);
+    const coded = [bytes.toString("base64"), bytes.toString("base64url"), bytes.toString("hex")];
+    for (const form of [secret, encodeURIComponent(secret), secret.slice(0, 12), ...coded]) {
+      if (text.toLowerCase().includes(form.toLowerCase()))
+        throw new Error(`The secret "${name}" is shown: ${text}`);
     }
   }
 }

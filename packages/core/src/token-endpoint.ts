@@ -9,7 +9,8 @@ import {
 } from "./errors.js";
 import { within } from "./promises.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "./rate-limit.js";
-import { redact, withoutSecrets } from "./secrets.js";
+import { redact } from "./secret-forms.js";
+import { withoutSecrets } from "./secrets.js";
 import { type Service, tokenUrl } from "./service.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
 

@@ -1,0 +1,107 @@
+/** More than an error has any reason to carry. */
+const MOST_OBJECTS = 50_000;
+
+type Inspect = typeof import("node:util").inspect;
+
+/**
+ * `util.inspect`, fetched when the first error needs it: imported, it would be a quarter of the time this package
+ * takes to load, where nothing else has loaded it. Other runtimes have none.
+ */
+let inspect: Inspect | undefined;
+const inspector = (): Inspect | undefined =>
+  (inspect ??= globalThis.process?.getBuiltinModule?.("node:util")?.inspect);
+
+/**
+ * Everything that somebody could print of a value or read out of it, in one text. `undefined`: part of it cannot be
+ * looked at.
+ */
+export function contentsOf(value: unknown): string | undefined {
+  try {
+    return [...textsIn(value), ...printed(value), asJson(value)].join("\n");
+  } catch {
+    return undefined;
+  }
+}
+
+/** All texts that can be reached from a value. @throws if there is something that cannot be looked at. */
+function textsIn(root: unknown): string[] {
+  const texts: string[] = [];
+  const seen = new Set<object>();
+  const waiting = [root];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (!isObject(value)) texts.push(String(value));
+    else if (!seen.has(value)) {
+      seen.add(value);
+      if (seen.size > MOST_OBJECTS) throw new Error("too much to look at");
+      const bytes = bytesOf(value);
+      if (bytes) texts.push(new TextDecoder().decode(bytes));
+      else for (const part of partsOf(value)) waiting.push(part);
+    }
+  }
+  return texts;
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function bytesOf(value: object): Uint8Array | undefined {
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  const isShared = typeof SharedArrayBuffer === "function" && value instanceof SharedArrayBuffer;
+  return isShared ? new Uint8Array(value).slice() : undefined;
+}
+
+/** The names and values of its properties, and what the platform's own objects hold besides. */
+function* partsOf(value: object): Generator<unknown> {
+  for (const key of Reflect.ownKeys(value)) {
+    yield key;
+    yield read(value, key);
+  }
+  if (value instanceof Map || value instanceof Set) for (const entry of value.entries()) yield* entry;
+  if (value instanceof Error) yield* inherited(value);
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  // What waits in these is read later, and by whoever likes to.
+  if (kind === "Blob" || kind === "File") throw new Error("cannot be read now");
+  if (kind === "Request" && read(value, "body")) throw new Error("cannot be read now");
+  if (kind === "Headers" || kind === "FormData" || kind === "URLSearchParams") {
+    for (const entry of (value as Headers).entries()) yield* entry;
+  }
+  if (kind === "Request" || kind === "Response") yield* [read(value, "url"), read(value, "headers")];
+  if (kind === "URL") yield read(value, "href");
+}
+
+/** What the getters of an error's own classes give. */
+function* inherited(error: Error): Generator<unknown> {
+  let prototype = Object.getPrototypeOf(error);
+  while (prototype !== null && prototype !== Error.prototype && prototype !== Object.prototype) {
+    for (const key of Reflect.ownKeys(prototype)) if (key !== "constructor") yield read(error, key);
+    prototype = Object.getPrototypeOf(prototype);
+  }
+}
+
+/** A property; nothing if its getter throws, since nobody can read it then. */
+export function read(value: unknown, key: string | symbol): unknown {
+  try {
+    return Object(value)[key];
+  } catch {
+    return undefined;
+  }
+}
+
+/** As the console prints it; some objects hide from it what they hold, and some show what nobody else sees. */
+function printed(value: unknown): string[] {
+  const print = inspector();
+  if (!print) return [];
+  const all = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
+  return [print(value, all), print(value, { ...all, customInspect: false, getters: true })];
+}
+
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return ""; // circular: nobody gets JSON out of it
+  }
+}

@@ -1,0 +1,144 @@
+const HIDDEN = "[hidden]";
+
+/** Shorter ones are not looked for inside base64 and hex: a few signs of those turn up in innocent texts. */
+const LEAST_IN_CODE = 8;
+/** So often may a text be escaped before it is shown. */
+const MOST_ESCAPES = 4;
+
+/**
+ * Replaces every secret in a text, in each of the usual forms. A text that shows one in an unusual form, escaped here
+ * and there or in the middle of something longer in base64, is replaced as a whole.
+ */
+export function redact(text: string, secrets: readonly string[]): string {
+  if (!shows(text, secrets)) return text;
+  const longestFirst = secrets.flatMap(usualForms).sort((one, other) => other.length - one.length);
+  const cleaned = longestFirst.reduce((result, form) => result.replaceAll(form, HIDDEN), text);
+  return shows(cleaned, secrets) ? HIDDEN : cleaned;
+}
+
+/**
+ * Whether a text shows one of the secrets: as it is; percent-encoded, form-encoded, escaped for JSON, JavaScript or
+ * HTML, wholly or in part, also several times over; in hex; inside base64, of either alphabet.
+ */
+export function shows(text: string, secrets: readonly string[]): boolean {
+  const wanted = secrets.filter((secret) => secret !== "");
+  if (wanted.length === 0) return false;
+  const inCode = wanted.filter(({ length }) => length >= LEAST_IN_CODE);
+  const cores = inCode.flatMap(base64Cores);
+  const hexes = inCode.map(hexOf);
+  return readingsOf(text).some((reading) => {
+    if (wanted.some((secret) => reading.includes(secret))) return true;
+    if (inCode.length === 0) return false;
+    const base64 = reading.replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/");
+    if (cores.some((core) => base64.includes(core))) return true;
+    const hex = reading.toLowerCase().replace(/0x|[\s:,_-]+/g, "");
+    return hexes.some((one) => hex.includes(one));
+  });
+}
+
+/** The text, and what it becomes when its escapes are taken for what they mean, one layer after the other. */
+function readingsOf(text: string): string[] {
+  const readings = [text];
+  for (const first of text.includes("+") ? [text, text.replaceAll("+", " ")] : [text]) {
+    let reading = first;
+    for (let count = 0; count < MOST_ESCAPES && /[%&\\]/.test(reading); count += 1) {
+      const next = unescapedOnce(reading);
+      if (next === reading) break;
+      readings.push(next);
+      reading = next;
+    }
+  }
+  return readings;
+}
+
+const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const CONTROL: Record<string, string> = { n: "\n", r: "\r", t: "\t", b: "\b", f: "\f", v: "\v" };
+
+function unescapedOnce(text: string): string {
+  return text
+    .replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+      const bytes = run.slice(1).split("%");
+      return new TextDecoder().decode(Uint8Array.from(bytes, (hex) => Number.parseInt(hex, 16)));
+    })
+    .replace(
+      /(?:%|\\{1,8})u([0-9a-f]{4})|\\{1,8}x([0-9a-f]{2})|\\{1,8}u\{([0-9a-f]{1,6})\}/gi,
+      (all, ...hexes) => character(hexes.slice(0, 3).find(Boolean), 16, all),
+    )
+    .replace(/&#x([0-9a-f]{1,8});?/gi, (all, hex) => character(hex, 16, all))
+    .replace(/&#(\d{1,8});?/g, (all, digits) => character(digits, 10, all))
+    .replace(/&(amp|lt|gt|quot|apos);/g, (all, name) => NAMED[name] ?? all)
+    .replace(/\\(["'`/\\nrtbfv])/g, (_, sign) => CONTROL[sign] ?? sign);
+}
+
+function character(digits: string, radix: number, otherwise: string): string {
+  const code = Number.parseInt(digits, radix);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : otherwise;
+}
+
+/** As it is; form-encoded and percent-encoded, once and twice; inside JSON, once and twice; in HTML; in hex and base64. */
+function usualForms(secret: string): string[] {
+  const formEncoded = new URLSearchParams([["", secret]]).toString().slice(1);
+  const percentEncoded = [encodeURIComponent(wellFormed(secret)), formEncoded.replaceAll("+", "%20")];
+  const encoded = [...percentEncoded, formEncoded].flatMap((form) => [form, lowerCaseHex(form)]);
+  const quoted = JSON.stringify(secret).slice(1, -1);
+  const forms = [
+    secret,
+    ...encoded,
+    ...encoded.map((form) => encodeURIComponent(form)),
+    ...[quoted, quoted.replaceAll("/", "\\/")].flatMap((form) => [form, JSON.stringify(form).slice(1, -1)]),
+    ...["&apos;", "&#39;", "&#039;", "&#x27;"].map((apostrophe) => inHtml(secret, apostrophe)),
+    ...(secret.length < LEAST_IN_CODE ? [] : inCode(secret)),
+  ];
+  return [...new Set(forms)].filter((form) => form !== "");
+}
+
+function inCode(secret: string): string[] {
+  const hex = hexOf(secret);
+  const base64 = base64Of(new TextEncoder().encode(secret));
+  const url = base64.replaceAll("+", "-").replaceAll("/", "_");
+  return [hex, hex.toUpperCase(), ...[base64, url].flatMap((form) => [form, form.replace(/=+$/, "")])];
+}
+
+function inHtml(text: string, apostrophe: string): string {
+  const entities: Record<string, string> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": apostrophe,
+  };
+  return text.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign);
+}
+
+function lowerCaseHex(text: string): string {
+  return text.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase());
+}
+
+/** Half a character cannot be percent-encoded. */
+function wellFormed(text: string): string {
+  return new TextDecoder().decode(new TextEncoder().encode(text));
+}
+
+/** What of a secret's base64 does not depend on what stands before and behind it, in each of three positions. */
+function base64Cores(secret: string): string[] {
+  const bytes = new TextEncoder().encode(secret);
+  return [0, 1, 2].map((before) => {
+    const known = Math.floor(((before + bytes.length) * 8) / 6);
+    const padded = new Uint8Array(before + bytes.length);
+    padded.set(bytes, before);
+    return base64Of(padded).slice(Math.ceil((before * 8) / 6), known);
+  });
+}
+
+function base64Of(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+/** In UTF-8. */
+function hexOf(text: string): string {
+  let hex = "";
+  for (const byte of new TextEncoder().encode(text)) hex += (byte + 256).toString(16).slice(1);
+  return hex;
+}
