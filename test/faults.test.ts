@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { retailPos } from "@retail-pos/core";
 import {
   type Fault,
   type FaultKind,
   type LoggedRequest,
   type Sandbox,
   startSandbox,
+  virtualClock,
 } from "@retail-pos/sandbox";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { type Failure, type LoadReport, type Process, startProcess } from "./support/faults-processes.js";
 import { type BreakableStore, stores } from "./support/faults-stores.js";
 
@@ -188,7 +190,7 @@ const steps: Step[] = [
   {
     name: "store away, tokens ended",
     before: (world) => world.pass(LIFETIME_MS),
-    reasons: ["store"],
+    reasons: ["store_failed"],
     least: 0,
   },
   {
@@ -214,7 +216,7 @@ const steps: Step[] = [
       await world.nobodyCouldSave();
       await world.store.comeBack();
     },
-    reasons: ["store", "reconnect_required"],
+    reasons: ["store_failed", "reconnect_required"],
     least: 1,
     most: ONE_FAILURE,
   },
@@ -247,6 +249,36 @@ test.concurrent.each(Object.keys(stores))(
     } finally {
       await world.end();
     }
+  },
+);
+
+// The steps above place these two where the service does not rotate.
+test.each(["half", "reset-after"] as const)(
+  "an answer lost on the way after a rotation (%s) costs its retailer a login, as a kill does, and nobody else",
+  async (kind) => {
+    const clock = virtualClock();
+    const sandbox = await startSandbox({ clock, rotation: "always", lifetimeMs: LIFETIME_MS });
+    onTestFinished(() => sandbox.close());
+    const { application, authUrl, baseUrl } = sandbox;
+    const pos = retailPos({ ...application, authUrl, baseUrl, clock });
+    const logIn = async (retailer: string) => {
+      const code = sandbox.approve(retailer).searchParams.get("code") ?? "";
+      await pos.connect(await pos.exchange(retailer, code));
+    };
+    const token = (retailer: string) => pos.tokens(retailer).token();
+    const [unlucky, neighbour] = sandbox.stores.map(({ domainPrefix }) => domainPrefix) as [string, string];
+    await logIn(unlucky);
+    await logIn(neighbour);
+
+    clock.advance(LIFETIME_MS);
+    sandbox.fault(kind, { domainPrefix: unlucky });
+    await expect(token(unlucky)).rejects.toMatchObject({ code: "token_endpoint_failed" });
+    clock.advance(MINUTE_MS);
+    await expect(token(unlucky)).rejects.toMatchObject({ code: "reconnect_required" });
+    expect(sandbox.accepts(neighbour, (await token(neighbour)).value)).toBe(true);
+
+    await logIn(unlucky);
+    expect(sandbox.accepts(unlucky, (await token(unlucky)).value)).toBe(true);
   },
 );
 

@@ -8,7 +8,7 @@ export interface LoadReport {
 }
 
 export interface Failure {
-  /** The error's code, `store` for a store's own error, `api <status>` for an answer of the API, else `untyped`. */
+  /** The error's code, `api <status>` for an answer of the API, else `untyped`. */
   reason: string;
   message: string;
   /** Whether the process held a live token when it let the caller down. */

@@ -106,15 +106,9 @@ async function note(call, client, report) {
   }
 }
 
-/** The error's code; a store's own error passes through core as it is, in these words. */
 function reasonOf(error) {
   if (isRetailPosError(error)) return error.code;
-  if (error.reason) return error.reason;
-  return /^(Redis|PostgreSQL|SQLite) could not |^The store did not |^The lock did not answer /.test(
-    error.message,
-  )
-    ? "store"
-    : "untyped";
+  return error.reason ?? "untyped";
 }
 
 process.on("message", async ({ id, command, argument }) => {
