@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { lanes } from "./test/support/lanes.js";
 import { sources } from "./test/support/sources.js";
@@ -11,6 +12,7 @@ export default defineConfig(({ mode }) => ({
     alias: [...sources].map(([name, source]) => ({ find: new RegExp(`^${name}$`), replacement: source })),
   },
   test: {
+    maxWorkers: availableParallelism(), // and not one less: many a test waits, for a lease to run out or for npm
     // Machines have other things to do, and `FUZZ_RUNS` may ask for millions of cases.
     testTimeout: process.env["FUZZ_RUNS"] ? 3_600_000 : 60_000,
     projects: [
