@@ -122,6 +122,24 @@ export function bearerStory({ name, bearer, app }: Framework): void {
       expect((await get(app({ client: pos, retailer }))).status).toBe(500);
     });
 
+    test("a stranger who names a store gets the application's own 404: no token request, no call, no token shown", async () => {
+      const tokens = await connect(store);
+      clock.advance(600_000); // whoever got through would cause a renewal
+      const before = sandbox.requests.length;
+      const storesOf: Record<string, string[]> = { owner: [store], stranger: ["second-chapter"] };
+      const retailer = (req: RequestLike) => {
+        const asked = req.get("x-store") ?? "";
+        if (storesOf[req.get("x-user") ?? ""]?.includes(asked)) return asked;
+        throw Object.assign(new Error("There is no such store"), { status: 404 });
+      };
+      const site = app({ client: pos, retailer });
+      const { status, text } = await get(site, { "x-user": "stranger", "x-store": store });
+      expect(status).toBe(404);
+      expect(text).not.toContain(tokens.access.value);
+      expect(sandbox.requests).toHaveLength(before);
+      expect((await get(site, { "x-user": "owner", "x-store": store })).status).toBe(200);
+    });
+
     test("a rate limited renewal answers 503 with Retry-After through the default error handler", async () => {
       await connect(store);
       clock.advance(600_000);

@@ -31,7 +31,11 @@ export type BearerOptions<Context> = (OAuthBearer<Context> | PersonalBearer) & {
 export interface OAuthBearer<Context> {
   /** Whose tokens. */
   client: RetailPos;
-  /** Which retailer a request is for. A stranger's text is fine; it is checked. */
+  /**
+   * Which retailer a request is for. Only the format is checked, so that no text of a stranger becomes part of an
+   * address. Whether this person may act for this retailer is the application's to decide: return a prefix that its
+   * own records give this person, and throw its own error (a 404) for any other.
+   */
   retailer: RetailerOf<Context>;
   /** The other mode's. */
   personalToken?: never;
