@@ -1,7 +1,9 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, StoredTokensError, StoreFailedError, type StoreOperation } from "./errors.js";
 import { sleep, within } from "./promises.js";
+import { type RetailerStatus, retailerStatus } from "./retailer-status.js";
 import { inPlainWords, withoutSecrets } from "./secrets.js";
+import { doingOf } from "./store-failure.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
 import type { Versions } from "./versions.js";
@@ -23,9 +25,15 @@ export interface CheckedStore {
   /** The same as `put`, for a set whose failure to be saved was told already. */
   putQuietly(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
   remove(domainPrefix: DomainPrefix): Promise<void>;
+  /** One page, as the store gave it; what is no status is left out. Absent if the store cannot list. */
+  readonly list: ((ask: PageAsk) => Promise<Page>) | undefined;
   /** Absent if the store cannot claim. */
   readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
 }
+
+/** What a page is asked for, and what it is. */
+type PageAsk = { limit: number; cursor?: string };
+type Page = { retailers: RetailerStatus[]; cursor?: string };
 
 /** Pauses between the tries. */
 const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
@@ -45,6 +53,7 @@ export function checkedStore(
     putPatiently: told(putPatiently),
     putQuietly: put,
     remove: told(remove),
+    list: typeof store.list === "function" ? told(list) : undefined,
     claim: typeof store.claim === "function" ? told(claim) : undefined,
   };
 
@@ -86,6 +95,15 @@ export function checkedStore(
     throw new StoreFailedError("claim", "The store's claim() answered neither true nor false");
   }
 
+  async function list(ask: PageAsk): Promise<Page> {
+    const page: unknown = await clean("list", undefined, () => store.list?.(ask));
+    const { retailers, cursor } = Object(page) as { retailers?: unknown; cursor?: unknown };
+    if (!Array.isArray(retailers) || (cursor !== undefined && typeof cursor !== "string"))
+      throw new StoreFailedError("list", "The store's list() answered no page: { retailers, cursor? }");
+    const statuses = retailers.flatMap((status) => retailerStatus(Object(status)) ?? []);
+    return cursor === undefined ? { retailers: statuses } : { retailers: statuses, cursor };
+  }
+
   async function put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
     let tried = replacing[0];
     for (;;) {
@@ -116,10 +134,11 @@ export function checkedStore(
 /**
  * Whether a stored set may be replaced by `next`: it is one of those; or it holds a refresh token that they held
  * and that `next` has replaced, so it is older (saved late by another process); or another process was refused
- * that refresh token and marked the set.
+ * that refresh token, or met a 429 with it, and noted that on the set.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
-  const isSpent = next.refreshToken !== stored.refreshToken || stored.refusedAt !== undefined;
+  const isNote = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
+  const isSpent = next.refreshToken !== stored.refreshToken || stored.refusedAt !== undefined || isNote;
   return replacing.some(
     ({ version, refreshToken }) =>
       version === stored.version || (isSpent && refreshToken === stored.refreshToken),
@@ -155,27 +174,8 @@ function storeFailed(
 ): Error {
   if (isRetailPosError(cause)) return cause;
   const reason = (cause as { message?: unknown } | null)?.message ?? cause;
-  return new StoreFailedError(
-    operation,
-    `The store could not ${WHAT[operation]}${of(domainPrefix)}: ${reason}`,
-    {
-      domainPrefix,
-      cause,
-    },
-  );
-}
-
-const WHAT: Record<StoreOperation, string> = {
-  load: "load the tokens",
-  save: "save the tokens",
-  remove: "remove the tokens",
-  list: "list the retailers",
-  claim: "claim a key",
-  lock: "take the lock",
-};
-
-function of(domainPrefix: DomainPrefix | undefined): string {
-  return domainPrefix === undefined ? "" : ` of retailer "${domainPrefix}"`;
+  const message = `The store could not ${doingOf(operation, domainPrefix)}: ${reason}`;
+  return new StoreFailedError(operation, message, { domainPrefix, cause });
 }
 
 /** Two applications share a store by mistake: neither may use, replace or delete what the other keeps. */

@@ -4,6 +4,7 @@ import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors
 import { type RetailPosEvent, tell } from "./events.js";
 import { type Lock, underLock } from "./lock.js";
 import type { LoginBackOff } from "./login-back-off.js";
+import type { StoredTokens } from "./stored-tokens.js";
 import type { ExchangeExtra, TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
@@ -11,6 +12,8 @@ import type { Versions } from "./versions.js";
 export interface ExchangeOptions {
   endpoint: TokenEndpoint;
   backOff: BackOff;
+  /** What is known of a 429 beside {@link BackOff}: from other processes, and for them. */
+  stored: Pick<StoredTokens, "limit" | "limited">;
   loginBackOff: LoginBackOff;
   lock: Lock;
   clientId: string;
@@ -27,7 +30,7 @@ const MOST_WAITING = 100;
  * so that what one learns of the rate limit is known before the next is sent.
  */
 export function exchanges(options: ExchangeOptions) {
-  const { endpoint, backOff, loginBackOff, lock, clientId, versions, clock, observe } = options;
+  const { endpoint, backOff, loginBackOff, stored, lock, clientId, versions, clock, observe } = options;
   const waiting = new Map<DomainPrefix, number>();
 
   return async (domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet> => {
@@ -66,19 +69,20 @@ export function exchanges(options: ExchangeOptions) {
       loginBackOff.succeeded(retailer);
       return firstSet(answer, retailer, versions);
     } catch (error) {
-      if (error instanceof RateLimitedError) limited(retailer, error);
+      if (error instanceof RateLimitedError) await limited(retailer, error);
       throw error;
     }
   }
 
-  function limited(domainPrefix: DomainPrefix, error: RateLimitedError): void {
+  async function limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void> {
     backOff.failed(domainPrefix, error);
     const { retryAt, rateLimit } = error;
     tell(observe, { type: "rate_limited", domainPrefix, at: clock(), retryAt, rateLimit });
+    await stored.limited(domainPrefix, error);
   }
 
   function throwIfHeldUp(retailer: DomainPrefix): void {
-    const reason = backOff.limit(retailer) ?? loginBackOff.exchange(retailer);
+    const reason = backOff.limit(retailer) ?? stored.limit(retailer) ?? loginBackOff.exchange(retailer);
     if (reason) throw reason;
   }
 

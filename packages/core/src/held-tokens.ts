@@ -26,6 +26,14 @@ interface Question {
   readonly changes: number;
 }
 
+/** How a renewal ended. */
+export interface Renewal {
+  /** The set to use from now on. */
+  readonly set: TokenSet;
+  /** Whether the service issued it in this renewal; else another process or a login brought it. */
+  readonly isIssuedHere: boolean;
+}
+
 /** A look at the store, shared by those who may trust it. */
 interface Look {
   readonly order: number;
@@ -59,7 +67,7 @@ export class HeldTokens {
   checkedAt: number = Number.NEGATIVE_INFINITY;
   readonly domainPrefix: DomainPrefix;
   /** The renewal under way; only `renew` of stored-tokens.ts sets it. */
-  renewing: Promise<TokenSet> | undefined = undefined;
+  renewing: Promise<Renewal> | undefined = undefined;
 
   readonly #around: Surroundings;
   #set: TokenSet | undefined = undefined;
@@ -189,6 +197,18 @@ export class HeldTokens {
       return found?.version === stored.version ? this.#keepUnsaved(marked, replacing, error) : found;
     }
     return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();
+  }
+
+  /** Writes a note on the stored set. Nothing depends on it: what the store does not take is let be. */
+  async note(stored: TokenSet, noted: TokenSet): Promise<void> {
+    const { replacing, question } = await this.#beforeReplacing(stored);
+    try {
+      const kept = await this.#around.store.put(noted, replacing);
+      if (this.#agrees(kept, question)) this.#hold(kept, question);
+      else this.#distrust();
+    } catch {
+      // Told by the store; this process remembers the limit by itself.
+    }
   }
 
   /** A login or, without a set, a disconnect. `change` makes it in the store, whatever that holds. */

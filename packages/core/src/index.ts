@@ -2,6 +2,7 @@
 
 // Login and tokens
 export { type RetailPos, retailPos } from "./retail-pos.js";
+export type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
 export type { RetailPosOptions } from "./options.js";
 export type { ExchangeExtra } from "./token-endpoint.js";
 export type { TokenAsk, TokenSource } from "./token-source.js";

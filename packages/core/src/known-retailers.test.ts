@@ -38,7 +38,7 @@ test("one with something to lose stays: work under way, an unsaved set, a reject
   const [looking, renewing, loggingIn, unsaved, rejected] = meet(20_000) as HeldTokens[];
   store.load = () => new Promise(() => {});
   void looking?.look(looking.asked);
-  if (renewing) renewing.renewing = Promise.resolve(set(renewing.domainPrefix));
+  if (renewing) renewing.renewing = Promise.resolve({ set: set(renewing.domainPrefix), isIssuedHere: true });
   void loggingIn?.logIn(undefined, () => new Promise(() => {}));
   store.load = async () => set("shop-3" as DomainPrefix);
   store.save = async () => Promise.reject(new Error("away"));
@@ -49,6 +49,14 @@ test("one with something to lose stays: work under way, an unsaved set, a reject
   meet(1, "new");
   expect(known().slice(0, 5)).toEqual([looking, renewing, loggingIn, unsaved, rejected]);
   expect(known()).toHaveLength(10_000);
+});
+
+test("one that is forgotten leaves nothing behind, unless something would be lost", () => {
+  const { known, meet, retailers } = start();
+  const [idle, busy] = meet(2) as [HeldTokens, HeldTokens];
+  busy.renewing = Promise.resolve({ set: set(busy.domainPrefix), isIssuedHere: true });
+  for (const retailer of [idle, busy]) retailers.forget(retailer);
+  expect(known()).toEqual([busy]);
 });
 
 test("there are never more than two hundred thousand, even within a minute", () => {

@@ -6,6 +6,8 @@ export interface KnownRetailers {
   get(domainPrefix: DomainPrefix): HeldTokens | undefined;
   /** The same, made if it is not there yet. */
   of(domainPrefix: DomainPrefix): HeldTokens;
+  /** Drops one that nothing would be lost with. */
+  forget(retailer: HeldTokens): void;
 }
 
 /** Up to so many are remembered however long nobody asked for them. */
@@ -31,7 +33,15 @@ export function knownRetailers(
       retailers.set(domainPrefix, retailer);
       return retailer;
     },
+    forget(retailer) {
+      if (!retailer.isNeeded && !retailer.hasRejections) drop(retailer);
+    },
   };
+
+  function drop(retailer: HeldTokens): void {
+    retailers.delete(retailer.domainPrefix);
+    retailer.goodUntil = Number.NEGATIVE_INFINITY; // whoever still has it looks for its successor
+  }
 
   function makeRoom(): void {
     if (retailers.size < KEPT_WHEN_IDLE) return;
@@ -40,19 +50,18 @@ export function knownRetailers(
       sweptAt = now;
       const isIdle = (retailer: HeldTokens) =>
         Math.abs(now - retailer.checkedAt) >= IN_USE_MS && !retailer.hasRejections;
-      forget(retailers.size - KEPT_WHEN_IDLE + 1, isIdle);
+      forgetSome(retailers.size - KEPT_WHEN_IDLE + 1, isIdle);
     }
-    if (retailers.size >= MOST_RETAILERS) forget(MOST_RETAILERS / 10, () => true);
+    if (retailers.size >= MOST_RETAILERS) forgetSome(MOST_RETAILERS / 10, () => true);
   }
 
   /** The first of these; what is under way or not yet saved stays. */
-  function forget(most: number, mayGo: (retailer: HeldTokens) => boolean): void {
+  function forgetSome(most: number, mayGo: (retailer: HeldTokens) => boolean): void {
     let left = most;
-    for (const [domainPrefix, retailer] of retailers) {
+    for (const retailer of retailers.values()) {
       if (left === 0) return;
       if (retailer.isNeeded || !mayGo(retailer)) continue;
-      retailers.delete(domainPrefix);
-      retailer.goodUntil = Number.NEGATIVE_INFINITY; // whoever still has it looks for its successor
+      drop(retailer);
       left -= 1;
     }
   }

@@ -10,25 +10,29 @@ import {
   StoreFailedError,
   TokenResponseError,
 } from "./errors.js";
-import type { HeldTokens } from "./held-tokens.js";
+import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { type Lock, underLock } from "./lock.js";
 import { join } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
-import { isRefused } from "./token-life.js";
+import { isLimited, isRefused } from "./token-life.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 
 /** Renews what a store keeps: one token request per expiry, whoever asks (behaviour 4). */
 export interface Renewals {
   /**
-   * Renews, or joins the renewal that is under way. Resolves with the set to use from now on.
+   * Renews, or joins the renewal that is under way.
    *
    * @param stale the set that has to be replaced: one with another version that lives is returned instead.
    */
-  renew(held: HeldTokens, stale: TokenSet): Promise<TokenSet>;
+  renew(held: HeldTokens, stale: TokenSet): Promise<Renewal>;
   /** Why no token request may go out for this set right now. */
   blocked(set: TokenSet): RetailPosError | undefined;
+  /** The 429 that is noted on the set, if it lasts. */
+  limit(set: TokenSet): RateLimitedError | undefined;
+  /** Writes on the stored set that the service answered 429, for all processes; if there is one, and the store can. */
+  noteLimit(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void>;
   /** Notes what a failure means for the next attempt, and tells it. */
   failed(held: HeldTokens, error: unknown): void;
 }
@@ -46,14 +50,15 @@ export interface RenewalOptions {
 
 export function renewals(options: RenewalOptions): Renewals {
   const { endpoint, backOff, lock, versions, clientId, clock, events } = options;
-  return { renew, blocked, failed };
+  return { renew, blocked, limit, noteLimit, failed };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
-  function renew(held: HeldTokens, stale: TokenSet): Promise<TokenSet> {
+  function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
     return join<"renewing", HeldTokens>(held, "renewing", async () => {
       try {
         return await underLock(lock, `${clientId}/${held.domainPrefix}`, () => renewLocked(held, stale));
       } catch (error) {
+        if (error instanceof Blocked) throw error.reason;
         failed(held, error);
         throw error;
       }
@@ -61,16 +66,17 @@ export function renewals(options: RenewalOptions): Renewals {
   }
 
   /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
-  async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<TokenSet> {
+  async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
     const stored = await held.reload(); // never what was read before the lock was ours
     if (!stored) throw new NotConnectedError(held);
-    if (stored.version !== stale.version && held.isLive(stored)) return stored; // renewed while we queued
+    if (stored.version !== stale.version && held.isLive(stored)) return adopted(stored); // renewed while we queued
     const reason = blocked(stored);
-    if (reason) throw reason;
+    if (reason) throw new Blocked(reason);
     let answer: TokenAnswer;
     try {
       answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken);
     } catch (error) {
+      if (error instanceof RateLimitedError) await limited(held, stored, error);
       if (!(error instanceof ReconnectRequiredError)) throw error;
       return live(held, await newerThanRefused(held, stored, error));
     }
@@ -81,12 +87,22 @@ export function renewals(options: RenewalOptions): Renewals {
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
     if (kept.version !== next.version) return live(held, kept);
     events.renewed(stored, next, answer.requestedAt);
-    return next; // given by this very call: handed out once, even if the save took until its end
+    return { set: next, isIssuedHere: true }; // given by this very call: handed out once, even if the save took until its end
   }
 
   /** What somebody else stored counts only while it lives. */
-  async function live(held: HeldTokens, adopted: TokenSet): Promise<TokenSet> {
-    return held.isLive(adopted) ? adopted : renewLocked(held, adopted);
+  async function live(held: HeldTokens, set: TokenSet): Promise<Renewal> {
+    return held.isLive(set) ? adopted(set) : renewLocked(held, set);
+  }
+
+  async function limited(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void> {
+    events.rateLimited(held.domainPrefix, error);
+    await noteLimit(held, stored, error);
+  }
+
+  /** All processes that share the store shall know of a 429: whoever reloads under the lock sees it (behaviour 7). */
+  function noteLimit(held: HeldTokens, stored: TokenSet, { retryAt }: RateLimitedError): Promise<void> {
+    return held.note(stored, quiet({ ...stored, version: versions.next(), limitedUntil: retryAt }));
   }
 
   /** Adopt what is newer in the store, never erase it; only if nothing is, mark the set and give up (behaviour 8). */
@@ -108,7 +124,14 @@ export function renewals(options: RenewalOptions): Renewals {
   }
 
   function blocked(set: TokenSet): RetailPosError | undefined {
-    return refusal(set) ?? backOff.renewal(set.domainPrefix);
+    return refusal(set) ?? backOff.renewal(set.domainPrefix) ?? limit(set);
+  }
+
+  function limit(set: TokenSet): RateLimitedError | undefined {
+    const { domainPrefix, limitedUntil } = set;
+    const now = clock();
+    if (limitedUntil === undefined || !isLimited(set, now)) return undefined;
+    return new RateLimitedError(limitedUntil, now, undefined, { domainPrefix });
   }
 
   function refusal(set: TokenSet): ReconnectRequiredError | undefined {
@@ -132,9 +155,21 @@ export function renewals(options: RenewalOptions): Renewals {
     if (error instanceof RetailPosError && !(error instanceof StoredTokensError))
       backOff.failed(domainPrefix, error);
     else backOff.pause(domainPrefix);
-    if (error instanceof RateLimitedError) events.rateLimited(domainPrefix, error);
-    else events.renewalFailed(domainPrefix, error, set !== undefined && held.isLive(set));
+    if (error instanceof RateLimitedError) return; // told when the answer came
+    events.renewalFailed(domainPrefix, error, set !== undefined && held.isLive(set));
   }
+}
+
+/** No request went out: nothing new has failed. */
+class Blocked {
+  readonly reason: RetailPosError;
+  constructor(reason: RetailPosError) {
+    this.reason = reason;
+  }
+}
+
+function adopted(set: TokenSet): Renewal {
+  return { set, isIssuedHere: false };
 }
 
 /** The answer is saved by now; what it brought may be of no use to callers. */

@@ -4,7 +4,9 @@ import { tell } from "./events.js";
 import { exchanges } from "./exchange.js";
 import { loginBackOff as newLoginBackOff } from "./login-back-off.js";
 import { checkOptions, type RetailPosOptions } from "./options.js";
+import type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
 import { type RetailerClient, retailerClient } from "./retailer-client.js";
+import type { RetailerStatus } from "./retailer-status.js";
 import { storedTokens } from "./stored-tokens.js";
 import { type ExchangeExtra, tokenEndpoint } from "./token-endpoint.js";
 import type { TokenSet } from "./token-set.js";
@@ -49,6 +51,30 @@ export interface RetailPos {
   /** The retailer's API with the bearer on every call. @throws {InvalidDomainPrefixError} */
   retailer(domainPrefix: string): RetailerClient;
   /**
+   * What the store has of a retailer now, without a token; `undefined` if nothing.
+   *
+   * @throws {InvalidDomainPrefixError}
+   * @throws {StoreFailedError | StoredTokensError}
+   */
+  status(domainPrefix: string): Promise<RetailerStatus | undefined>;
+  /**
+   * All retailers in the store, without a token. One that is there from the first page to the last comes once.
+   *
+   * @param ask `signal` ends the iteration with its reason.
+   * @throws {TypeError} the store has no `list`.
+   * @throws {StoreFailedError} from the iteration.
+   */
+  retailers(ask?: { signal?: AbortSignal | undefined }): AsyncIterable<RetailerStatus>;
+  /**
+   * Renews what ends soon or has ended, of all retailers in the store, for a job that runs now and then: a quiet
+   * retailer's next call then waits for nothing. Nothing is renewed in the first half of its life, nothing that is
+   * refused or held back. Runs in many processes at once renew each retailer once (behaviour 14).
+   *
+   * @throws {TypeError} naming what is wrong: `withinMs`, `concurrency`, or a store without `list`.
+   * @throws {StoreFailedError} the store could not list; what was under way has ended.
+   */
+  renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
+  /**
    * Lets one caller win: the first to ask for a key gets `true`, everybody else `false` for `forMs` milliseconds. In
    * all processes that share the store, if the store can `claim`; else among the users of this client. A login is
    * finished once by it (behaviour 15). Applications with different client ids never meet in one key.
@@ -76,7 +102,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   });
   const parts = { ...checked, endpoint, backOff, loginBackOff, versions: versionsOf(clientId) };
   const stored = storedTokens(parts);
-  const exchange = exchanges(parts);
+  const exchange = exchanges({ ...parts, stored });
   const clients = new Map<DomainPrefix, RetailerClient>();
 
   return {
@@ -86,6 +112,9 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     disconnect,
     tokens: stored.source,
     retailer,
+    status: async (domainPrefix) => stored.status(parseDomainPrefix(domainPrefix)),
+    retailers: (ask) => stored.retailers(ask?.signal),
+    renewDue: stored.renewDue,
     claim: stored.claim,
   };
 

@@ -47,6 +47,7 @@ const DOING: Record<StoreOperation, string> = {
   lock: "take the lock",
 };
 
-function doingOf(operation: StoreOperation, domainPrefix: string | undefined): string {
+/** "load the tokens of retailer ..." */
+export function doingOf(operation: StoreOperation, domainPrefix: string | undefined): string {
   return domainPrefix === undefined ? DOING[operation] : `${DOING[operation]} of retailer "${domainPrefix}"`;
 }

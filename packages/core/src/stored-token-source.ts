@@ -5,7 +5,7 @@ import type { KnownRetailers } from "./known-retailers.js";
 import { unlessAborted } from "./promises.js";
 import type { Renewals } from "./renewals.js";
 import type { TokenEvents } from "./token-events.js";
-import { isRefused, renewalDueAt } from "./token-life.js";
+import { isLimited, isRefused, renewalDueAt } from "./token-life.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
 import type { TokenAsk, TokenSource } from "./token-source.js";
 
@@ -54,7 +54,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       const reason = isJoining ? undefined : renewals.blocked(set);
       if (reason) throw reason;
       try {
-        return (await renewals.renew(held, set)).access;
+        return (await renewals.renew(held, set)).set.access;
       } catch (error) {
         // A person may have logged in meanwhile. What lives now is served, whatever failed.
         if (held.set && held.isLive(held.set)) return held.set.access;
@@ -88,7 +88,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
   function serve(held: HeldTokens, set: TokenSet, now = clock()): AccessToken {
     if (held.renewing) return set.access;
     if (held.isUnsaved) void held.saveAgain();
-    const isDue = now >= renewalDueAt(set, renewEarlyMs) && !isRefused(set, now);
+    const isDue = now >= renewalDueAt(set, renewEarlyMs) && !isRefused(set, now) && !isLimited(set, now);
     if (isDue && !backOff.early(held.domainPrefix)) renewals.renew(held, set).catch(() => {}); // told already
     return set.access;
   }

@@ -100,13 +100,13 @@ for (const { name, answer, error } of [
   });
 }
 
-test("during a hold-back, what another process renewed meanwhile is used", async () => {
+test("during a pause after a failure, what another process renewed meanwhile is used", async () => {
   const shared = { store: memoryStore(), lock: memoryLock() };
   const one = start(shared);
   const two = start(shared, one.service, one.time);
   await one.login();
   await two.value();
-  one.service.next(() => new Response(null, { status: 429 }));
+  one.service.next(() => new Response(null, { status: 500 }));
   await failureOf(two.shop.token({ rejected: "access-shop-1" }));
   await one.shop.token({ rejected: "access-shop-1" });
   expect((await two.shop.token()).value).toBe("access-shop-2");

@@ -2,11 +2,15 @@ import type { BackOff } from "./back-off.js";
 import { checkedStore } from "./checked-store.js";
 import { claimsInMemory } from "./claims.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
+import type { RateLimitedError } from "./errors.js";
 import type { RetailPosEvent } from "./events.js";
+import { pagesThrough } from "./fleet.js";
 import { HeldTokens } from "./held-tokens.js";
 import { knownRetailers } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
+import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./renew-due.js";
 import { renewals as newRenewals } from "./renewals.js";
+import { type RetailerStatus, statusOf } from "./retailer-status.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
 import { tokenEvents } from "./token-events.js";
@@ -22,6 +26,13 @@ export interface StoredTokens {
   connect(tokens: TokenSet): Promise<void>;
   disconnect(domainPrefix: DomainPrefix): Promise<void>;
   claim(key: string, forMs: number): Promise<boolean>;
+  status(domainPrefix: DomainPrefix): Promise<RetailerStatus | undefined>;
+  retailers(signal: AbortSignal | undefined): AsyncIterable<RetailerStatus>;
+  renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
+  /** The 429 that this process's copy has a note of, for a login that is about to be sent. */
+  limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
+  /** A login met a 429: notes it on what is stored for the retailer, if there is anything. */
+  limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void>;
 }
 
 export interface StoredTokensOptions {
@@ -48,6 +59,11 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const claimHere = claimsInMemory(clock);
 
   return {
+    status,
+    retailers: (signal) => pagesThrough(store, signal),
+    renewDue: dueRenewals({ ...options, store, retailers, renewals }),
+    limit,
+    limited,
     source(domainPrefix) {
       // A name that is known was checked when it became so.
       return sourceOf(retailers.get(domainPrefix as DomainPrefix) ?? unknown(domainPrefix));
@@ -73,6 +89,22 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
         : claimHere(key, forMs);
     },
   };
+
+  async function status(domainPrefix: DomainPrefix): Promise<RetailerStatus | undefined> {
+    const stored = await store.load(domainPrefix, undefined);
+    return stored && statusOf(stored);
+  }
+
+  function limit(domainPrefix: DomainPrefix): RateLimitedError | undefined {
+    const set = retailers.get(domainPrefix)?.set;
+    return set && renewals.limit(set);
+  }
+
+  async function limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void> {
+    const held = retailers.of(domainPrefix);
+    const stored = await held.look(held.asked, 0).catch(() => undefined); // told by the store
+    if (stored) await renewals.noteLimit(held, stored, error);
+  }
 
   function unknown(domainPrefix: string): HeldTokens {
     try {

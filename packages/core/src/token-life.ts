@@ -1,3 +1,4 @@
+import type { RetailerStatus } from "./retailer-status.js";
 import type { TokenSet } from "./token-set.js";
 
 /** A set whose refresh token was refused costs no token request for this long (behaviour 8). */
@@ -12,12 +13,41 @@ export function isExpired({ access: { expiresAt } }: TokenSet, now: number): boo
  * the token's life, or a short-lived token would be renewed all the time.
  */
 export function renewalDueAt({ access: { expiresAt }, issuedAt }: TokenSet, renewEarlyMs: number): number {
+  return dueAt(issuedAt, expiresAt, renewEarlyMs);
+}
+
+function dueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: number): number {
   if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
   const lifetimeMs = Math.max(0, expiresAt - issuedAt); // by the clock of whoever stored it
   return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);
 }
 
+/** A limit that is noted further ahead than this was noted by a clock that is wrong. */
+const LONGEST_LIMIT_MS = 3_600_000;
+
+/** Whether the service said that no token request may come for this set yet (behaviour 7). */
+export function isLimited({ limitedUntil }: TokenSet, now: number): boolean {
+  return limitedUntil !== undefined && now < limitedUntil && limitedUntil - now <= LONGEST_LIMIT_MS;
+}
+
+/**
+ * Whether a job over all retailers should renew a set now: it has ended, or ends within `withinMs`, by default when an
+ * early renewal may start. Never in the first half of the token's life, which would be more often than the service
+ * wants (section 8).
+ */
+export function isDueWithin(
+  { issuedAt, expiresAt }: Pick<RetailerStatus, "issuedAt" | "expiresAt">,
+  now: number,
+  withinMs: number | undefined,
+  renewEarlyMs: number,
+): boolean {
+  if (expiresAt === undefined) return false;
+  const halfAt = issuedAt + (expiresAt - issuedAt) / 2;
+  const at = withinMs === undefined ? dueAt(issuedAt, expiresAt, renewEarlyMs) : expiresAt - withinMs;
+  return now >= Math.max(at, halfAt);
+}
+
 /** Whether the refusal that a set was marked with still counts. */
-export function isRefused({ refusedAt }: TokenSet, now: number): boolean {
+export function isRefused({ refusedAt }: Pick<TokenSet, "refusedAt">, now: number): boolean {
   return refusedAt !== undefined && Math.abs(now - refusedAt) < REFUSED_FOR_MS;
 }

@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import {
+  DAY_MS,
+  failureOf,
+  json,
+  later,
+  oauthError,
+  settled,
+  start,
+} from "../../../test/support/fake-service.js";
+import { memoryLock } from "./memory-lock.js";
+import { memoryStore } from "./memory-store.js";
+import type { RetailerStatus } from "./retailer-status.js";
+import type { TokenStore } from "./token-store.js";
+
+const HOUR_MS = 3_600_000;
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+const prefixes = (statuses: readonly RetailerStatus[]) =>
+  statuses.map(({ domainPrefix }) => domainPrefix).sort();
+
+/** A fleet whose retailers logged in one after the other. */
+async function fleet(count: number, options: Parameters<typeof start>[0] = {}) {
+  const store = options.store ?? memoryStore();
+  const started = start({ ...options, store });
+  const names = Array.from({ length: count }, (_, at) => `shop-${at}`);
+  for (const name of names) await started.login(name);
+  return { ...started, store, names };
+}
+
+describe("status", () => {
+  test("says what is stored, without a token", async () => {
+    const { pos, time } = await fleet(1);
+    const status = await pos.status("SHOP-0");
+    expect(status).toEqual({
+      domainPrefix: "shop-0",
+      issuedAt: time.now,
+      expiresAt: time.now + DAY_MS,
+    });
+    expect(await pos.status("nobody")).toBeUndefined();
+    expect(await failureOf(pos.status("no label!"))).toMatchObject({ code: "invalid_domain_prefix" });
+  });
+});
+
+describe("retailers", () => {
+  test("pages through all of them, each once", async () => {
+    const { pos, names } = await fleet(1_203);
+    expect(prefixes(await all(pos.retailers()))).toEqual([...names].sort());
+  });
+
+  test("of a store without list is a TypeError; of an aborted signal its reason", async () => {
+    const { load, save, remove } = memoryStore();
+    const plain = start({ store: { load, save, remove } });
+    await expect(async () => all(plain.pos.retailers())).rejects.toThrow(/list/);
+    expect(await failureOf(plain.pos.renewDue())).toBeInstanceOf(TypeError);
+    const { pos } = await fleet(3);
+    const reason = new Error("enough");
+    await expect(all(pos.retailers({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
+  });
+
+  const page = (retailers: unknown, cursor?: unknown) => ({
+    retailers,
+    ...(cursor !== undefined && { cursor }),
+  });
+  const shop = { domainPrefix: "shop", issuedAt: 1 };
+  test.each<[string, () => unknown]>([
+    ["no page", () => "everybody"],
+    ["no list of retailers", () => page({})],
+    ["a cursor that is no text", () => page([shop], 7)],
+    ["the same cursor again and again", () => page([shop], "again")],
+    ["cursors in a circle", circle],
+    ["empty pages without end", () => page([], String(Math.random()))],
+    ["an error", () => Promise.reject(new Error("away"))],
+  ])("of a store that answers %s is a StoreFailedError", async (_, list) => {
+    const { pos } = start({ store: { ...memoryStore(), list: async () => list() } as TokenStore });
+    expect(await failureOf(all(pos.retailers()))).toMatchObject({ code: "store_failed", operation: "list" });
+    expect(await failureOf(pos.renewDue())).toMatchObject({ code: "store_failed", operation: "list" });
+  });
+
+  function circle(): unknown {
+    circle.at = (circle.at + 1) % 7;
+    return page([shop], String(circle.at));
+  }
+  circle.at = 0;
+
+  test("leaves out what is no status, and passes nothing else on", async () => {
+    const odd = [
+      shop,
+      { domainPrefix: "../x", issuedAt: 1 },
+      { domainPrefix: "b" },
+      null,
+      { ...shop, token: "t" },
+    ];
+    const list = async () => page(odd) as { retailers: RetailerStatus[] };
+    const { pos } = start({ store: { ...memoryStore(), list } });
+    expect(await all(pos.retailers())).toEqual([shop, shop]);
+  });
+});
+
+describe("renewDue", () => {
+  test("renews what ends soon or has ended, and no other; its report adds up", async () => {
+    const { pos, service, time, login } = await fleet(30);
+    time.now += DAY_MS - 200_000;
+    await login("fresh");
+    service.revoke("shop-3");
+    service.next((seen, regular) => (seen.retailer === "shop-0" ? json({}, 500) : regular()));
+    const report = await pos.renewDue({ concurrency: 1 });
+    expect(report).toEqual({
+      seen: 31,
+      due: 30,
+      renewed: 28,
+      refused: 1,
+      failed: 1,
+      elsewhere: 0,
+      stopped: false,
+    });
+    expect(service.spent("fresh")).toEqual([]);
+    expect(await pos.renewDue()).toMatchObject({ seen: 31, due: 0 }); // shop-0 is in its pause, shop-3 is refused
+    time.now += 2000;
+    expect(await pos.renewDue()).toMatchObject({ due: 1, renewed: 1 });
+  });
+
+  test("within a time, but never in the first half of a token's life", async () => {
+    const { pos, time } = await fleet(2);
+    time.now += DAY_MS / 2 - 1;
+    expect(await pos.renewDue({ withinMs: 30 * DAY_MS })).toMatchObject({ seen: 2, due: 0 });
+    time.now += 1;
+    expect(await pos.renewDue({ withinMs: 30 * DAY_MS })).toMatchObject({ due: 2, renewed: 2 });
+    time.now += DAY_MS - HOUR_MS - 1;
+    expect(await pos.renewDue({ withinMs: HOUR_MS })).toMatchObject({ due: 0 });
+    time.now += 1;
+    expect(await pos.renewDue({ withinMs: HOUR_MS })).toMatchObject({ due: 2 });
+  });
+
+  test("in four processes at once renews each retailer once, and calls after it wait for nothing", async () => {
+    const shared = { store: memoryStore(), lock: memoryLock() };
+    const first = await fleet(200, shared);
+    const { service, time, names } = first;
+    const others = Array.from({ length: 3 }, () => start(shared, service, time));
+    time.now += 3 * DAY_MS;
+    const reports = await Promise.all([first, ...others].map(({ pos }) => pos.renewDue({ concurrency: 8 })));
+    const total = (field: "renewed" | "failed" | "refused") =>
+      reports.reduce((sum, report) => sum + report[field], 0);
+    expect([total("renewed"), total("failed"), total("refused")]).toEqual([200, 0, 0]);
+    for (const { due, renewed, refused, failed, elsewhere } of reports)
+      expect(due).toBe(renewed + refused + failed + elsewhere);
+    for (const name of names) expect(service.spent(name)).toHaveLength(1);
+    const sent = service.seen.length;
+    for (const name of names) await others[0]?.pos.tokens(name).token();
+    expect(service.seen).toHaveLength(sent);
+  });
+
+  test("is stopped by a signal: nothing more is started, what is under way ends", async () => {
+    const { pos, service, time } = await fleet(50);
+    time.now += 2 * DAY_MS;
+    const held = later();
+    service.always(async (_, regular) => {
+      await held.promise;
+      return regular();
+    });
+    const stop = new AbortController();
+    const run = pos.renewDue({ concurrency: 4, signal: stop.signal });
+    await settled();
+    stop.abort();
+    held.resolve();
+    expect(await run).toMatchObject({ due: 4, renewed: 4, stopped: true });
+    expect(service.spent()).toHaveLength(4);
+    expect(await pos.renewDue({ signal: AbortSignal.abort() })).toMatchObject({ seen: 0, stopped: true });
+  });
+
+  test("leaves alone what is held back, and counts what others renew as elsewhere", async () => {
+    const { pos, service, time } = await fleet(2);
+    time.now += 2 * DAY_MS;
+    service.next(() => json({}, 429));
+    await failureOf(pos.tokens("shop-0").token());
+    const held = later();
+    service.next(async (_, regular) => {
+      await held.promise;
+      return regular();
+    });
+    const caller = pos.tokens("shop-1").token();
+    await settled();
+    const run = pos.renewDue();
+    await settled();
+    held.resolve();
+    await caller;
+    expect(await run).toMatchObject({ seen: 2, due: 1, renewed: 0, elsewhere: 1, failed: 0 });
+  });
+
+  test("a retailer that disconnects meanwhile is seen, not due", async () => {
+    const { pos, service, time } = await fleet(1);
+    time.now += 2 * DAY_MS;
+    service.next(async (_, regular) => {
+      await pos.disconnect("shop-0");
+      return regular();
+    });
+    expect(await pos.renewDue()).toMatchObject({ seen: 1, due: 0, failed: 0 });
+  });
+
+  test.each([
+    [{ withinMs: -1 }, "withinMs"],
+    [{ withinMs: Number.NaN }, "withinMs"],
+    [{ concurrency: 0 }, "concurrency"],
+    [{ concurrency: 1.5 }, "concurrency"],
+    [{ concurrency: 1e9 }, "concurrency"],
+  ])("%o is a TypeError that names %s", async (ask, name) => {
+    const error = await failureOf(start().pos.renewDue(ask));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toContain(name);
+  });
+
+  test("a refused one alone is told, and asked for again only after a login", async () => {
+    const { pos, service, time, types } = await fleet(1);
+    time.now += 2 * DAY_MS;
+    service.next(() => oauthError("invalid_grant"));
+    expect(await pos.renewDue()).toMatchObject({ due: 1, refused: 1, failed: 0 });
+    time.now += 30 * DAY_MS;
+    expect(await pos.renewDue()).toMatchObject({ seen: 1, due: 0 });
+    expect(types().filter((type) => type === "reconnect_required")).toHaveLength(1);
+    expect(await pos.status("shop-0")).toMatchObject({ refusedAt: expect.any(Number) });
+  });
+});

@@ -1,0 +1,58 @@
+import type { CheckedStore } from "./checked-store.js";
+import { StoreFailedError } from "./errors.js";
+import type { RetailerStatus } from "./retailer-status.js";
+
+const PAGE = 500;
+/** A store may have many records of others' between ours; a list that goes on like this never ends. */
+const MOST_EMPTY_PAGES = 100_000;
+
+/**
+ * All retailers that a store holds, page by page.
+ *
+ * @throws {TypeError} the store cannot list.
+ */
+export function pagesThrough(
+  store: CheckedStore,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<RetailerStatus, void, void> {
+  const { list } = store;
+  if (!list) throw new TypeError("store has no list(): its retailers cannot be asked for");
+  return pages(list, signal);
+}
+
+async function* pages(
+  list: NonNullable<CheckedStore["list"]>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<RetailerStatus, void, void> {
+  const turns = turnsNoticed();
+  let cursor: string | undefined;
+  let empty = 0;
+  do {
+    signal?.throwIfAborted();
+    const page = await list(cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor });
+    for (const status of page.retailers) {
+      signal?.throwIfAborted();
+      yield status;
+    }
+    empty = page.retailers.length === 0 ? empty + 1 : 0;
+    cursor = page.cursor;
+    if (empty > MOST_EMPTY_PAGES || (cursor !== undefined && turns(cursor)))
+      throw new StoreFailedError("list", "The store's list() does not come to an end");
+  } while (cursor !== undefined);
+}
+
+/** Notices a list that goes round, of whatever length, with one cursor in memory (Brent's algorithm). */
+function turnsNoticed(): (cursor: string) => boolean {
+  let remembered: string | undefined;
+  let [steps, until] = [0, 1];
+  return (cursor) => {
+    if (cursor === remembered) return true;
+    steps += 1;
+    if (steps === until) {
+      remembered = cursor;
+      until *= 2;
+      steps = 0;
+    }
+    return false;
+  };
+}

@@ -1,0 +1,135 @@
+import type { BackOff } from "./back-off.js";
+import type { CheckedStore } from "./checked-store.js";
+import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
+import { pagesThrough } from "./fleet.js";
+import type { HeldTokens } from "./held-tokens.js";
+import type { KnownRetailers } from "./known-retailers.js";
+import type { Renewals } from "./renewals.js";
+import { type RetailerStatus, statusOf } from "./retailer-status.js";
+import { isDueWithin, isLimited } from "./token-life.js";
+import type { TokenSet } from "./token-set.js";
+
+/** What a run of `renewDue` is asked. */
+export interface RenewDueAsk {
+  /** Renew what ends within this time, milliseconds; default: what an early renewal would renew (behaviour 5). */
+  withinMs?: number | undefined;
+  /** How many at a time; default 8. */
+  concurrency?: number | undefined;
+  /** Stops the run: nothing more is started, what is under way ends, and the report comes. */
+  signal?: AbortSignal | undefined;
+}
+
+/** What a run of `renewDue` did: `due` is the sum of the four that follow it. */
+export interface RenewDueReport {
+  /** Retailers that the store listed. */
+  readonly seen: number;
+  /** Of these, whose tokens were due when this run looked at them. */
+  readonly due: number;
+  /** Renewed by this run. */
+  readonly renewed: number;
+  /** The service refused the refresh token: they have to log in again. */
+  readonly refused: number;
+  /** Not renewed, for another reason; each was observed. */
+  readonly failed: number;
+  /** Renewed meanwhile by another process, another run or a caller. */
+  readonly elsewhere: number;
+  /** Whether a signal stopped the run before its end. */
+  readonly stopped: boolean;
+}
+
+export interface RenewDueOptions {
+  store: CheckedStore;
+  retailers: KnownRetailers;
+  renewals: Renewals;
+  backOff: BackOff;
+  renewEarlyMs: number;
+  clock: () => number;
+}
+
+type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
+
+const CONCURRENCY = 8;
+const MOST_AT_ONCE = 1000;
+
+/** Renews what is due of all retailers in the store; safe in any number of processes at once (behaviour 14). */
+export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
+  const { store, retailers, renewals, backOff, renewEarlyMs, clock } = options;
+
+  return async (ask = {}) => {
+    const { withinMs, concurrency, signal } = checked(ask);
+    const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
+    const fleet = pagesThrough(store, undefined);
+    let isAtEnd = false;
+
+    /** One of several that take the next retailer when they are done with theirs. */
+    async function work(): Promise<void> {
+      while (!isAtEnd && !signal?.aborted) {
+        const { done, value: status } = await fleet.next();
+        if (done) {
+          isAtEnd = true;
+          return;
+        }
+        counts.seen += 1;
+        if (!isDue(status, withinMs) || signal?.aborted) continue;
+        const outcome = await renewIfDue(status, withinMs, signal);
+        if (!outcome) continue;
+        counts.due += 1;
+        counts[outcome] += 1;
+      }
+    }
+
+    const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
+    const failure = ends.find((end) => end.status === "rejected");
+    if (failure) throw failure.reason;
+    return { ...counts, stopped: !isAtEnd };
+  };
+
+  /** As the store has it now: what is gone or was renewed since the page is not due. */
+  async function renewIfDue(
+    { domainPrefix }: RetailerStatus,
+    withinMs: number | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome | undefined> {
+    const wasKnown = retailers.get(domainPrefix) !== undefined;
+    const held = retailers.of(domainPrefix);
+    try {
+      const stored = await held.look(held.asked, 0);
+      if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
+      if (signal?.aborted) return undefined;
+      return await outcomeOf(held, stored);
+    } catch {
+      return "failed"; // told by the store, or by the renewal
+    } finally {
+      if (!wasKnown) retailers.forget(held); // a million retailers pass through here
+    }
+  }
+
+  async function outcomeOf(held: HeldTokens, stored: TokenSet): Promise<Outcome | undefined> {
+    const isJoining = held.renewing !== undefined;
+    try {
+      const { isIssuedHere } = await renewals.renew(held, stored);
+      return isIssuedHere && !isJoining ? "renewed" : "elsewhere";
+    } catch (error) {
+      if (error instanceof NotConnectedError) return undefined; // gone: nothing was due
+      return error instanceof ReconnectRequiredError ? "refused" : "failed";
+    }
+  }
+
+  function isDue(status: RetailerStatus, withinMs: number | undefined): boolean {
+    const now = clock();
+    return status.refusedAt === undefined && isDueWithin(status, now, withinMs, renewEarlyMs);
+  }
+
+  function isHeldBack(stored: TokenSet): boolean {
+    return backOff.early(stored.domainPrefix) || isLimited(stored, clock());
+  }
+}
+
+function checked(ask: RenewDueAsk): RenewDueAsk & { concurrency: number } {
+  const { withinMs, concurrency = CONCURRENCY, signal } = ask;
+  if (withinMs !== undefined && !(typeof withinMs === "number" && withinMs >= 0))
+    throw new TypeError("withinMs must be a number of milliseconds, 0 or more");
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE)
+    throw new TypeError(`concurrency must be a whole number from 1 to ${MOST_AT_ONCE}`);
+  return { withinMs, concurrency, signal };
+}
