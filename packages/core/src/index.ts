@@ -50,8 +50,8 @@ export {
   type OAuthBearer,
   type PersonalBearer,
   type RequestBearer,
-  type RequestMessage,
   type RetailerName,
   type RetailerOf,
   requestBearer,
 } from "./request-bearer.js";
+export type { RequestMessage } from "./request-headers.js";

@@ -6,15 +6,13 @@ import {
   ReconnectRequiredError,
   type RetailPosError,
 } from "./errors.js";
-import {
-  type BearerOptions,
-  type RequestBearer,
-  type RequestMessage,
-  requestBearer,
-} from "./request-bearer.js";
+import { type BearerOptions, type RequestBearer, requestBearer } from "./request-bearer.js";
+import type { RequestMessage } from "./request-headers.js";
 import { type RetailPos, retailPos } from "./retail-pos.js";
 
 const T0 = Date.UTC(2030, 0, 1);
+/** As some platforms hand out the headers of what came in. */
+const immutable = Response.redirect("https://app.example", 302).headers;
 const personalToken = {
   baseUrl: "https://{domain_prefix}.retail.example",
   domainPrefix: "shop",
@@ -245,13 +243,46 @@ describe("the request's own authorization header", () => {
 
   const theirs = "Bearer what-the-visitor-sent";
 
-  test("has to be an entry by name: on the Headers of fetch it would be no header", async () => {
+  test("of the web's Request is set and removed too", async () => {
     const { pos } = await connected();
-    const message = { headers: new Headers({ authorization: theirs }) } as unknown as RequestMessage;
     for (const name of ["shop", undefined]) {
+      const request = new Request("https://app.example", {
+        headers: { authorization: theirs, accept: "*/*" },
+      });
       const bearerOf = requestBearer({ client: pos, retailer: () => name, optional: true, header: true });
-      expect(() => bearerOf({}, message)).toThrow(/^header: true needs the headers/);
+      const bearer = bearerOf({}, request);
+      expect([...request.headers]).toEqual([
+        ["accept", "*/*"],
+        ...(name ? [["authorization", (bearer as RequestBearer).authorization]] : []),
+      ]);
     }
+  });
+
+  test("cannot be set where there is no message, or one that cannot take it: a TypeError that says so", async () => {
+    const { pos } = await connected();
+    const fixed = Object.freeze({ authorization: theirs });
+    const messages = [
+      undefined,
+      {},
+      { headers: undefined },
+      { headers: "text" },
+      { headers: fixed },
+      { headers: immutable },
+    ];
+    for (const message of messages as RequestMessage[]) {
+      for (const name of ["shop", undefined]) {
+        const bearerOf = requestBearer({ client: pos, retailer: () => name, optional: true, header: true });
+        expect(() => bearerOf({}, message)).toThrow(TypeError);
+        expect(() => bearerOf({}, message)).toThrow(/^header: true needs/);
+      }
+    }
+  });
+
+  test("is not needed without `header`, nor is a message", async () => {
+    const { pos } = await connected();
+    expect(requestBearer({ client: pos, retailer: () => "shop" })({})).toMatchObject({
+      accessToken: "access-1",
+    });
   });
 
   test("is left alone without the header option", async () => {

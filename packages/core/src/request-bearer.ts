@@ -1,6 +1,7 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, NotConnectedError } from "./errors.js";
 import { type PersonalTokenOptions, personalToken } from "./personal-token.js";
+import { type RequestMessage, setAuthorization } from "./request-headers.js";
 import type { RetailPos } from "./retail-pos.js";
 import type { RetailerClient } from "./retailer-client.js";
 import type { AccessToken } from "./token-set.js";
@@ -23,7 +24,7 @@ export type RetailerOf<Context> = (context: Context) => RetailerName | PromiseLi
 export type BearerOptions<Context> = (OAuthBearer<Context> | PersonalBearer) & {
   /** Go on without a bearer when there is no retailer or the retailer is not connected; default false. */
   optional?: boolean;
-  /** Also set the request's own `authorization` header, for a proxy behind it; default false. */
+  /** Also set the request's own `authorization`, wherever its platform keeps it, for a proxy behind; default false. */
   header?: boolean;
 };
 
@@ -51,16 +52,13 @@ export interface PersonalBearer {
   retailer?: never;
 }
 
-/** An incoming request of Node's `http`, or anything with headers like it. */
-export interface RequestMessage {
-  /** Read only with `header: true`: Node makes them on the first look, which a request may never need. */
-  readonly headers: Record<string, string | string[] | undefined>;
-}
-
 /**
  * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of
  * one request: at once where a live token is held (no promise, so the request goes on in the same tick),
  * else as a promise. `undefined` means: go on without (`optional`).
+ *
+ * The message is needed with `header: true` only: Node's request, or the web's `Request`. One that cannot take the
+ * header is a `TypeError` then.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
@@ -68,7 +66,7 @@ export function requestBearer<Context>(
   options: BearerOptions<Context>,
 ): (
   context: Context,
-  message: RequestMessage,
+  message?: RequestMessage,
 ) => RequestBearer | undefined | Promise<RequestBearer | undefined> {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   const clientOf = clientFor(options);
@@ -89,7 +87,7 @@ export function requestBearer<Context>(
   /** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
   async function later(
     coming: RetailerClient | Promise<RetailerClient | undefined>,
-    message: RequestMessage,
+    message?: RequestMessage,
   ): Promise<RequestBearer | undefined> {
     try {
       const client = await coming;
@@ -100,22 +98,20 @@ export function requestBearer<Context>(
     }
   }
 
-  function dressed(client: RetailerClient, { value }: AccessToken, message: RequestMessage): RequestBearer {
+  function dressed(
+    client: RetailerClient,
+    { value }: AccessToken,
+    message: RequestMessage | undefined,
+  ): RequestBearer {
     const bearer = new BearerOfRequest(client, value);
-    if (header) headersOf(message)["authorization"] = bearer.authorization;
+    if (header) setAuthorization(message, bearer.authorization);
     return bearer;
   }
 
-  function orWithout(error: unknown, message: RequestMessage): undefined {
+  function orWithout(error: unknown, message: RequestMessage | undefined): undefined {
     if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
-    if (header) delete headersOf(message)["authorization"]; // what the caller sent is not ours to vouch for
+    if (header) setAuthorization(message, undefined); // what the caller sent is not ours to vouch for
   }
-}
-
-/** @throws {TypeError} for the `Headers` of fetch: an entry made on such an object is no header. */
-function headersOf({ headers }: RequestMessage): RequestMessage["headers"] {
-  if (typeof headers === "object" && headers !== null && typeof headers["get"] !== "function") return headers;
-  throw new TypeError("header: true needs the headers of a request of Node's http, an object by name");
 }
 
 const noToken = () => undefined;
