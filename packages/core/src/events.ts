@@ -95,12 +95,17 @@ export type RetailPosEvent =
       readonly error: unknown;
     });
 
-/** Tells an observer; one that throws or rejects disturbs nothing. */
+/** Tells an observer; one that throws or rejects disturbs nothing, also if its promise is of another realm. */
 export function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
   try {
     const answer = observe?.(event);
-    if (answer instanceof Promise) answer.catch(() => {});
+    // What `then` throws rejects the promise around it.
+    if (isObject(answer)) new Promise((resolve) => resolve(answer)).catch(() => {});
   } catch {
     // An observer's mistake is not the caller's.
   }
+}
+
+function isObject(value: unknown): boolean {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

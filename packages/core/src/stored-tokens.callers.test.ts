@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   DAY_MS,
@@ -191,6 +192,13 @@ describe("a failure never poisons the next call", () => {
 });
 
 describe("observers", () => {
+  const thenable = (then: (resolve: unknown, reject: (reason: unknown) => void) => void) => ({ then });
+  const revoked = () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  };
+
   for (const { name, observe } of [
     {
       name: "throw",
@@ -199,6 +207,29 @@ describe("observers", () => {
       },
     },
     { name: "reject", observe: () => Promise.reject(new Error("observer")) },
+    {
+      name: "reject with another realm's promise",
+      observe: () => runInNewContext('Promise.reject(new Error("observer"))'),
+    },
+    { name: "give a thenable that rejects", observe: () => thenable((_, reject) => reject("observer")) },
+    {
+      name: "give a thenable that throws",
+      observe: () =>
+        thenable(() => {
+          throw new Error("observer");
+        }),
+    },
+    {
+      name: "give what throws when it is asked for `then`",
+      observe: () => ({
+        // biome-ignore lint/suspicious/noThenProperty: an observer may do so
+        get then() {
+          throw new Error("observer");
+        },
+      }),
+    },
+    { name: "give a thenable that never settles", observe: () => thenable(() => {}) },
+    { name: "give a Proxy that was revoked", observe: revoked },
   ]) {
     test(`that ${name} disturb nothing`, async () => {
       const { login, pos, service, time, value } = start({ observe });
