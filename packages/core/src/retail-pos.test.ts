@@ -251,6 +251,32 @@ describe("connect and disconnect", () => {
     expect(events).toEqual([]);
   });
 
+  test("connect keeps what it checked, also of tokens whose getters change their minds", async () => {
+    const store = memoryStore();
+    const { pos } = start({ store });
+    const seen = new Set<PropertyKey>();
+    const changing = (object: object): never =>
+      new Proxy(object, {
+        get(target, name) {
+          const other = seen.has(name);
+          seen.add(name);
+          const value = Reflect.get(target, name);
+          if (other) return name === "access" ? { value: "b\r\n" } : "another";
+          return typeof value === "object" ? changing(value) : value;
+        },
+      }) as never;
+    const tokens = {
+      domainPrefix: "shop",
+      access: { value: "a" },
+      refreshToken: "r",
+      issuedAt: T0,
+      version: "v",
+    };
+    await pos.connect(changing(tokens));
+    expect(await store.load(parseDomainPrefix("shop"))).toMatchObject({ ...tokens, version: /^v/ });
+    expect(await store.load(parseDomainPrefix("another"))).toBeUndefined();
+  });
+
   test("connect that the store does not take is an error, and not observed as connected", async () => {
     const { events, pos } = start({ store: { ...memoryStore(), save: async () => false } });
     const tokens = await pos.exchange("shop", "code");

@@ -14,7 +14,7 @@ import { type RetailerStatus, statusOf } from "./retailer-status.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
 import { tokenEvents } from "./token-events.js";
-import { problemWith, quiet, type TokenSet } from "./token-set.js";
+import { copied, problemWith, quiet, type TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
 import type { Versions } from "./versions.js";
@@ -68,7 +68,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       // A name that is known was checked when it became so.
       return sourceOf(retailers.get(domainPrefix as DomainPrefix) ?? unknown(domainPrefix));
     },
-    async connect(tokens) {
+    async connect(given) {
+      const tokens = copied(given) as TokenSet;
       const domainPrefix = parseDomainPrefix(tokens?.domainPrefix);
       const problem = problemWith(tokens, domainPrefix);
       if (problem) throw new TypeError(`tokens is no token set: ${problem}`);

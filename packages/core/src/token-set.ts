@@ -67,7 +67,7 @@ export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenS
 }
 
 /** Reads each field once: what has been checked is what is used, also if the record has getters. */
-function copied(record: unknown): unknown {
+export function copied(record: unknown): unknown {
   if (typeof record !== "object" || record === null) return record;
   const { domainPrefix, access, refreshToken, issuedAt, version } = record as TokenSet;
   const copy = { domainPrefix, access: copiedAccess(access), refreshToken, issuedAt, version };
