@@ -33,10 +33,16 @@ describe.each(combinations)("$name", ({ site }) => {
     expect(sandbox.requests).toHaveLength(0);
   });
 
-  test("one session, two tabs: the second finishes after the first has logged in", async () => {
-    const [first, second] = [await start(), await start()];
-    expect((await person.open(sandbox.consent(first, "second-chapter"))).status).toBe(200);
-    expect((await person.open(sandbox.consent(second, store))).status).toBe(200);
+  test.each([
+    ["the first", [0, 1]],
+    ["the second", [1, 0]],
+  ])("one session, two tabs: both finish, %s of them before the other", async (_, order) => {
+    const tabs = [await start(), await start()];
+    const stores = ["second-chapter", store];
+    for (const [turn, tab] of order.entries()) {
+      const answer = await person.open(sandbox.consent(tabs[tab] ?? "", stores[turn] ?? ""));
+      expect(answer.status).toBe(200);
+    }
     expect(JSON.parse((await person.open(`${server.origin}/me`)).body)).toEqual({
       user: { domainPrefix: store },
     });
@@ -68,10 +74,12 @@ describe.each(combinations)("$name", ({ site }) => {
     expect((await person.open(callback)).status).toBe(200); // the pending login is untouched
   });
 
-  test("a refused code is an error with its status, and the login can start again", async () => {
+  test("a refused code is a failure with its reason, and the login can start again", async () => {
     const callback = await approve(store);
     clock.advance(11 * 60_000); // the code lives ten minutes, the login fifteen
-    expect((await person.open(callback)).status).toBe(502);
+    const answer = await person.open(callback);
+    expect([answer.status, JSON.parse(answer.body).info?.code]).toEqual([403, "code_refused"]);
+    clock.advance(60_000); // core spaces the exchanges after a refused code
     expect((await person.open(await approve(store))).status).toBe(200);
   });
 

@@ -11,6 +11,7 @@ import Koa2 from "koa2";
 import passport07 from "passport";
 import { RetailPosStrategy, type RetailPosStrategyOptions } from "passport-retail-pos";
 import passport06 from "passport06";
+import { fastifySites } from "./fastify-site.js";
 
 /** One combination of framework and Passport, as people install them. */
 export interface Combination {
@@ -30,7 +31,7 @@ export interface SiteSettings {
   readonly trustProxy?: boolean;
 }
 
-interface User {
+export interface User {
   domainPrefix: string;
 }
 
@@ -41,6 +42,7 @@ export const combinations: readonly Combination[] = [
   express("Express 4 with Passport 0.6", express4, passport06),
   koa("Koa 3 with koa-passport", Koa3),
   koa("Koa 2 with koa-passport", Koa2),
+  ...fastifySites,
 ];
 
 function express(name: string, framework: typeof express5, { Passport }: typeof passport07): Combination {

@@ -1,0 +1,89 @@
+import type { RequestListener } from "node:http";
+import fastifyCookie from "@fastify/cookie";
+import { Authenticator } from "@fastify/passport";
+import fastifySecureSession from "@fastify/secure-session";
+import fastifySession from "@fastify/session";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { RetailPosStrategy } from "passport-retail-pos";
+import type { Combination, SiteSettings, User } from "./sites.js";
+
+/** How a session gets into an application. */
+type AddSession = (app: FastifyInstance) => void;
+
+const SECRET = "a secret for the tests, of 32 characters and more";
+
+export const fastifySites: readonly Combination[] = [
+  fastify("Fastify 5 with @fastify/passport and @fastify/session", (app) => {
+    app.register(fastifyCookie);
+    app.register(fastifySession, { secret: SECRET, cookie: { secure: false }, saveUninitialized: false });
+  }),
+  fastify("Fastify 5 with @fastify/passport and @fastify/secure-session", (app) => {
+    app.register(fastifySecureSession, { key: Buffer.alloc(32, "of the tests"), cookie: { path: "/" } });
+  }),
+];
+
+function fastify(name: string, addSession: AddSession): Combination {
+  return {
+    name,
+    site({ strategy: options, login, trustProxy = false }: SiteSettings): RequestListener {
+      const strategy = new RetailPosStrategy(options as never, ({ domainPrefix }) => ({ domainPrefix }));
+      const passport = new Authenticator();
+      passport.use(strategy as never);
+      passport.registerUserSerializer(async (user) => user);
+      passport.registerUserDeserializer(async (user) => user);
+
+      const app = Fastify({ trustProxy });
+      addSession(app);
+      app.register(passport.initialize());
+      app.register(passport.secureSession());
+      app.register(async (routes) => addRoutes(routes, passport, strategy, login));
+      app.setErrorHandler((error: Error & { status?: number }, _request, reply) => {
+        reply.code(error.status ?? 500).send({ error: error.message });
+      });
+      return (req, res) => void app.ready().then(() => app.routing(req, res));
+    },
+  };
+}
+
+function addRoutes(
+  app: FastifyInstance,
+  passport: InstanceType<typeof Authenticator>,
+  strategy: RetailPosStrategy,
+  login: SiteSettings["login"],
+): void {
+  const userOf = (request: FastifyRequest) => request.user as User | undefined;
+  app.get(
+    "/login",
+    { preValidation: passport.authenticate("retail-pos", { ...login } as never) },
+    async () => {},
+  );
+  app.get(
+    "/callback",
+    { preValidation: passport.authenticate("retail-pos", finish as never) },
+    async () => {},
+  );
+  app.get("/finish", { preValidation: passport.authenticate("retail-pos") }, async (request) => ({
+    user: userOf(request),
+    state: request.authInfo?.["state"],
+  }));
+  app.get("/me", async (request) => ({ user: userOf(request) ?? null }));
+  app.get("/products", async (request, reply) => {
+    const retailer = userOf(request)?.domainPrefix;
+    if (!retailer) return reply.code(401).send();
+    const answer = await strategy.client.retailer(retailer).fetch("api/products");
+    return reply.code(answer.status).send(await answer.json());
+  });
+}
+
+async function finish(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: Error | null,
+  user: User | false,
+  info: { state?: unknown },
+): Promise<void> {
+  if (error) throw error;
+  if (!user) return void reply.code(403).send({ info });
+  await request.logIn(user as never);
+  reply.send({ user, state: info.state });
+}
