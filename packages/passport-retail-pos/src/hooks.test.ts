@@ -297,7 +297,7 @@ describe("parseErrorResponse", () => {
       () => new Response("<!doctype html><h1>Bad gateway</h1>", { status: 502 }),
     );
     await logIn(site.loginUrl);
-    expect((await logIn(site.loginUrl)).status).toBe(502);
+    expect((await logIn(site.loginUrl, "cafe")).status).toBe(502);
     expect(site.errors[0]).toMatchObject({ message: "in its own words", code: "invalid_request" });
     expect(site.errors[1]).toBeInstanceOf(TokenEndpointError);
   });
