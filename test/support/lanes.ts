@@ -8,7 +8,7 @@ import { root, sources } from "./sources.js";
  */
 export const REAL_PARTS: readonly RegExp[] = [
   /^node:(http|https|http2|net|tls|dgram|child_process|cluster|worker_threads)$/,
-  /^(express|koa|fastify)\d?$/,
+  /^(express|koa|fastify|@nestjs\/core|@hono\/node-server)\d?$/,
   /^(pg|ioredis|redis|playwright-core)\d*$/,
 ];
 

@@ -55,7 +55,7 @@ for (const { name, error, code, status } of classes) {
     test("says by code, status and name what it is", () => {
       expect(error).toBeInstanceOf(RetailPosError);
       expect(error).toBeInstanceOf(Error);
-      expect(error).toMatchObject({ code, status, name });
+      expect(error).toMatchObject({ code, status, statusCode: status, name });
       expect(error.stack).toMatch(new RegExp(`^${name}: `));
       expect(isRetailPosError(error)).toBe(true);
     });
@@ -118,6 +118,51 @@ test("a TokenEndpointError carries the endpoint's answer as far as there was one
   expect(new TokenEndpointError("failed", answer)).toMatchObject(answer);
   const silent = new TokenEndpointError("failed");
   for (const field of Object.keys(answer)) expect(field in silent).toBe(false);
+});
+
+describe("getResponse", () => {
+  const rows = [
+    {
+      name: "a message for everybody",
+      error: new NotConnectedError({ domainPrefix: "shop" }),
+      text: /"shop"/,
+    },
+    { name: "500", error: new ClientRefusedError("invalid_client"), text: /^Internal Server Error$/ },
+    { name: "502", error: new TokenEndpointError("10.0.0.1 is down"), text: /^Bad Gateway$/ },
+    { name: "503", error: new RateLimitedError(T0 + 5_000, T0), text: /^Service Unavailable$/ },
+    {
+      name: "a refused code",
+      error: new TokenEndpointError("start again", { status: 403 }),
+      text: /^start again$/,
+    },
+    {
+      name: "a status of somebody's own",
+      error: new RetailPosError("not_connected", 599, "secret"),
+      text: /^Error$/,
+    },
+  ];
+  for (const { name, error, text } of rows) {
+    test(`answers in plain text, and shows no message that is not for everybody: ${name}`, async () => {
+      for (const response of [error.getResponse(), error.getResponse()]) {
+        expect(response).toBeInstanceOf(Response);
+        expect(response.status).toBe(error.status);
+        expect(Object.fromEntries(response.headers)).toEqual({
+          "content-type": "text/plain; charset=utf-8",
+          "x-content-type-options": "nosniff",
+          "cache-control": "no-store",
+          ...(error.headers && { "retry-after": error.headers["Retry-After"] }),
+        });
+        expect(await response.text()).toMatch(text);
+      }
+    });
+  }
+
+  test("is of every class, with a body for its status", async () => {
+    for (const { error, status } of classes) {
+      expect(error.getResponse().status).toBe(status);
+      expect(await error.getResponse().text()).not.toMatch(/^(Error)?$/);
+    }
+  });
 });
 
 describe("isRetailPosError", () => {

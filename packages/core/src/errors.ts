@@ -1,3 +1,4 @@
+import { responseTo } from "./error-response.js";
 import type { RateLimit } from "./rate-limit.js";
 
 /** What went wrong, as one stable word; each belongs to one class below. */
@@ -24,15 +25,17 @@ export interface RetailPosErrorDetails {
 const brand = Symbol.for("@retail-pos/core/error");
 
 /**
- * Base of all errors of this library. `status`, `headers` and `expose` are what Express and Koa
- * look at, so their default error handlers answer right. No token, code or client secret is ever
- * in a message, a property or a cause.
+ * Base of all errors of this library. `status`, `statusCode`, `headers`, `expose` and `getResponse` are what Express,
+ * Koa, Fastify, Nest and Hono look at, so their default error handlers answer right. No token, code or client secret
+ * is ever in a message, a property or a cause.
  */
 export class RetailPosError extends Error {
   /** Which of the errors it is; TypeScript tells the class by it after {@link isRetailPosError}. */
   readonly code: RetailPosErrorCode;
   /** The HTTP status an application's error handler should answer with. */
   readonly status: number;
+  /** The same, under the name that Fastify and Nest look for. */
+  readonly statusCode: number;
   /** Whether the message may be shown to the person at the other end (true below 500). */
   readonly expose: boolean;
   /** Headers for that answer, for example `Retry-After`. */
@@ -49,8 +52,17 @@ export class RetailPosError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = status;
+    this.statusCode = status;
     this.expose = status < 500;
     if (domainPrefix !== undefined) this.domainPrefix = domainPrefix;
+  }
+
+  /**
+   * The answer for the person at the other end, as Hono's default error handler wants it: `status`, `headers`, and in
+   * plain text the message, or the status's own words if the message is not for everybody (`expose`). New at each call.
+   */
+  getResponse(): Response {
+    return responseTo(this);
   }
 
   static {

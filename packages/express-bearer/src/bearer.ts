@@ -1,5 +1,5 @@
-import { type BearerOptions, type RequestBearer, requestBearer } from "@retail-pos/core";
-import type { NextFunction, Request, RequestHandler } from "express";
+import { type BearerOptions, isRetailPosError, type RequestBearer, requestBearer } from "@retail-pos/core";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
 
 declare global {
   namespace Express {
@@ -13,35 +13,42 @@ declare global {
 /**
  * Express middleware (4 and 5): obtains the bearer of the request's retailer, renewed if due, before the
  * next middleware runs, and puts it on `req.retailPos`. While a live token is held the request goes on
- * in the same tick. Errors go to `next(err)` as core's classes, with `status` and `Retry-After`.
+ * in the same tick. Errors go to `next(err)` as core's classes, with `status` and `Retry-After`; their headers are on
+ * the response by then, because not every error handler looks for them (Nest's does not).
  *
  * @throws {TypeError} naming the option that is wrong.
  */
 export function bearer(options: BearerOptions<Request>): RequestHandler {
   const bearerOf = requestBearer(options);
-  return (req, _res, next) => {
+  return (req, res, next) => {
     let found: ReturnType<typeof bearerOf>;
     try {
       found = bearerOf(req, req);
     } catch (error) {
-      fail(error, next);
+      fail(error, res, next);
       return;
     }
-    if (found instanceof Promise) later(req, found, next);
+    if (found instanceof Promise) later(req, res, found, next);
     else goOn(req, found, next);
   };
 }
 
 /** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
-function later(req: Request, coming: Promise<RequestBearer | undefined>, next: NextFunction): void {
+function later(
+  req: Request,
+  res: Response,
+  coming: Promise<RequestBearer | undefined>,
+  next: NextFunction,
+): void {
   coming.then(
     (retailPos) => goOn(req, retailPos, next),
-    (error) => fail(error, next),
+    (error) => fail(error, res, next),
   );
 }
 
 /** To Express `next(undefined)` and `next("route")` are no errors: whatever `retailer` throws has to be one. */
-function fail(error: unknown, next: NextFunction): void {
+function fail(error: unknown, res: Response, next: NextFunction): void {
+  if (isRetailPosError(error) && error.headers && !res.headersSent) res.set(error.headers);
   const isOne = typeof error === "object" && error !== null;
   next(isOne ? error : new Error("The `retailer` option threw what is no error", { cause: error }));
 }
