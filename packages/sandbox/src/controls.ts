@@ -1,12 +1,12 @@
-import { readAuthorizationRequest } from "./authorization-request.js";
-import { approve, decline, limitProblem } from "./connect.js";
-import type { Fault, FaultKind, FaultOptions } from "./faults.js";
-import { users } from "./personal-tokens.js";
-import { acceptsBearer } from "./products-api.js";
-import type { LoggedRequest } from "./request-log.js";
-import { canConnect, type Retailer } from "./retailers.js";
-import { newPageId } from "./secrets.js";
-import { type Service, storeChanged } from "./service.js";
+import { readAuthorizationRequest } from "./service/authorization-request.js";
+import { approve, decline, limitProblem } from "./service/connect-endpoint.js";
+import { newPageId } from "./service/credentials.js";
+import type { Fault, FaultKind, FaultOptions } from "./service/faults.js";
+import { users } from "./service/personal-tokens.js";
+import type { LoggedRequest } from "./service/request-log.js";
+import { canConnect, type Retailer } from "./service/retailer-accounts.js";
+import { acceptsBearer } from "./service/sample-api.js";
+import { type Service, storeChanged } from "./service/service.js";
 
 /** What code can do to a running sandbox. Calls that name a store throw a TypeError when there is no such store. */
 export interface Controls {

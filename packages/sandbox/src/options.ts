@@ -1,5 +1,5 @@
-import { demoRetailers, type NamedStore } from "./demo-retailers.js";
-import { isDomainPrefix } from "./retailers.js";
+import { demoRetailers, type NamedStore } from "./service/demo-retailers.js";
+import { isDomainPrefix } from "./service/retailer-accounts.js";
 
 /** How the sandbox differs from one that nobody configured. */
 export interface SandboxOptions {

@@ -1,11 +1,11 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { openConsole } from "./console.js";
+import { openConsole } from "./console/console.js";
 import { type Controls, newControls } from "./controls.js";
-import type { NamedStore } from "./demo-retailers.js";
 import { readOptions, type SandboxOptions } from "./options.js";
-import { route } from "./router.js";
-import { newService } from "./service.js";
+import type { NamedStore } from "./service/demo-retailers.js";
+import { route } from "./service/routes.js";
+import { newService } from "./service/service.js";
 
 /** A running sandbox: its addresses, and everything code can do to it. */
 export interface Sandbox extends Controls {

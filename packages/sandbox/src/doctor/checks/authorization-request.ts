@@ -1,4 +1,4 @@
-import { repeatedNames } from "../../http.js";
+import { repeatedNames } from "../../service/http.js";
 import { printable } from "../addresses.js";
 import { type Finding, ok, problem } from "../finding.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Client, startClient } from "../testing/client.js";
-import { virtualClock } from "./index.js";
+import { type Client, startClient } from "../../testing/client.js";
+import { virtualClock } from "../index.js";
 
 test("an access token opens the products of its store", async () => {
   const client = await startClient();

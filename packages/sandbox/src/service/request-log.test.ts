@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { startClient } from "../testing/client.js";
-import { virtualClock } from "./index.js";
+import { startClient } from "../../testing/client.js";
+import { virtualClock } from "../index.js";
 
 test("every request is there, in order, with what matters about it", async () => {
   const client = await startClient({ clock: virtualClock(5000) });

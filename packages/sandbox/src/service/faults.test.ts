@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Client, startClient } from "../testing/client.js";
-import type { FaultKind, FaultOptions } from "./index.js";
+import { type Client, startClient } from "../../testing/client.js";
+import type { FaultKind, FaultOptions } from "../index.js";
 
 const kinds: [kind: FaultKind, seen: unknown, workDone: boolean][] = [
   [500, 500, false],

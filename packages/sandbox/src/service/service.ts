@@ -1,12 +1,12 @@
-import { type AuthorizationCodes, authorizationCodes } from "./codes.js";
-import { type PendingConsents, pendingConsents } from "./consents.js";
+import type { Settings } from "../options.js";
+import { type AuthorizationCodes, authorizationCodes } from "./authorization-codes.js";
 import { type Faults, faultsOnDemand } from "./faults.js";
 import { type Grants, issuedGrants } from "./grants.js";
-import type { Settings } from "./options.js";
+import { type PendingConsents, pendingConsents } from "./pending-consents.js";
 import { type PersonalTokens, personalTokens } from "./personal-tokens.js";
-import { type RateLimiter, rateLimiter } from "./rate-limit.js";
+import { type RateLimiter, rateLimiter } from "./rate-limiter.js";
 import { type LoggedRequest, type RequestLog, requestLog } from "./request-log.js";
-import { type Retailers, retailerAccounts } from "./retailers.js";
+import { type Retailers, retailerAccounts } from "./retailer-accounts.js";
 
 /** Everything the service knows. It is made once per sandbox and passed to every endpoint. */
 export interface Service {

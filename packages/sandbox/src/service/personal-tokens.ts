@@ -1,4 +1,4 @@
-import { fingerprintOf, type KeptSecret, newSecret } from "./secrets.js";
+import { fingerprintOf, type KeptSecret, newSecret } from "./credentials.js";
 
 /** R7: admin users of a retailer create personal tokens; theirs are deleted when they reset their password. */
 export interface PersonalTokens {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Client, startClient, type WireTokens } from "../testing/client.js";
-import { virtualClock } from "./index.js";
+import { type Client, startClient, type WireTokens } from "../../testing/client.js";
+import { virtualClock } from "../index.js";
 
 const form = "application/x-www-form-urlencoded";
 const refused: [

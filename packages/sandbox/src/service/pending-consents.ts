@@ -1,4 +1,4 @@
-import { newPageId } from "./secrets.js";
+import { newPageId } from "./credentials.js";
 
 /** An authorization request somebody is looking at: the consent page carries its id, and only that page can answer it. */
 export interface PendingConsents {

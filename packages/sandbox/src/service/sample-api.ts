@@ -1,6 +1,6 @@
 import type { Product } from "./demo-retailers.js";
 import { type Answer, type Incoming, jsonAnswer, mediaTypeOf, methodNotAllowed } from "./http.js";
-import type { Retailer, Sale } from "./retailers.js";
+import type { Retailer, Sale } from "./retailer-accounts.js";
 import type { Service } from "./service.js";
 
 /**
@@ -13,7 +13,7 @@ import type { Service } from "./service.js";
  *     GET  {base_url}/api/sales
  *     POST {base_url}/api/sales      {"product_id": "...", "quantity": 2}
  */
-export function productsApi(service: Service, retailer: Retailer, request: Incoming): Answer {
+export function sampleApi(service: Service, retailer: Retailer, request: Incoming): Answer {
   const refused = whyNotAuthorized(service, retailer, request);
   if (refused) return refused;
   const [, , , resource, id, ...rest] = request.segments;

@@ -1,8 +1,8 @@
+import type { Answer } from "../http.js";
+import { canConnect, notApprovedLimit, type Retailer } from "../retailer-accounts.js";
+import type { Service } from "../service.js";
 import { type Html, html } from "./html.js";
-import type { Answer } from "./http.js";
 import { brand, pageAnswer } from "./page.js";
-import { canConnect, notApprovedLimit, type Retailer } from "./retailers.js";
-import type { Service } from "./service.js";
 
 /** Asks a person whether the application may act for one of the stores. `requestId` is what their answer is recognised by. */
 export function consentPage(service: Service, requestId: string): Answer {

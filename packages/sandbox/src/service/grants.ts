@@ -1,5 +1,5 @@
-import type { Rotation } from "./options.js";
-import { fingerprintOf, type KeptSecret, newSecret } from "./secrets.js";
+import type { Rotation } from "../options.js";
+import { fingerprintOf, type KeptSecret, newSecret } from "./credentials.js";
 
 /** What one exchanged code led to: a refresh token and the access tokens issued with it. */
 export interface Grant {
@@ -130,3 +130,6 @@ export function issuedGrants(rotation: Rotation, lifetimeMs: number, now: () => 
 function rotates(rotation: Rotation, renewals: number): boolean {
   return rotation === "always" || (rotation === "sometimes" && renewals % 2 === 1);
 }
+
+/** Whether its refresh token is still accepted. */
+export const isUsable = (grant: Grant): boolean => grant.refusedAt === undefined;

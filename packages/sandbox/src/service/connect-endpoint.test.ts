@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Client, startClient } from "../testing/client.js";
-import { virtualClock } from "./index.js";
+import { type Client, startClient } from "../../testing/client.js";
+import { virtualClock } from "../index.js";
 
 const refused: [what: string, query: (client: Client) => string, words: RegExp][] = [
   ["without a response_type", (c) => without(c, "response_type"), /response_type/],

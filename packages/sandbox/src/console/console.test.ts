@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Client, startClient } from "../testing/client.js";
+import { type Client, startClient } from "../../testing/client.js";
 
 test("before the first login the page says what to do next", async () => {
   const client = await startClient();

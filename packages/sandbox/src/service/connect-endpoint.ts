@@ -1,5 +1,4 @@
 import { readAuthorizationRequest } from "./authorization-request.js";
-import { consentPage, problemPage } from "./consent-page.js";
 import {
   type Answer,
   type Incoming,
@@ -8,7 +7,8 @@ import {
   methodNotAllowed,
   repeatedNames,
 } from "./http.js";
-import { canConnect, notApprovedLimit, type Retailer } from "./retailers.js";
+import { consentPage, problemPage } from "./pages/consent-page.js";
+import { canConnect, notApprovedLimit, type Retailer } from "./retailer-accounts.js";
 import { type Service, storeChanged } from "./service.js";
 
 /** `{auth_url}/connect` (4.1): GET shows the consent page, its form comes back as a POST. */

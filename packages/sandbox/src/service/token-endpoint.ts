@@ -1,3 +1,4 @@
+import { isSameSecret } from "./credentials.js";
 import type { IssuedTokens } from "./grants.js";
 import {
   type Answer,
@@ -7,9 +8,8 @@ import {
   methodNotAllowed,
   repeatedNames,
 } from "./http.js";
-import type { RateWindow } from "./rate-limit.js";
-import type { Retailer } from "./retailers.js";
-import { isSameSecret } from "./secrets.js";
+import type { RateWindow } from "./rate-limiter.js";
+import type { Retailer } from "./retailer-accounts.js";
 import { type Service, storeChanged } from "./service.js";
 
 /** `POST {base_url}/api/1.0/token` (4.2, 4.3). Errors are RFC 6749 5.2. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { connect } from "./connect.js";
-import { problemPage } from "./consent-page.js";
-import type { ConsolePages } from "./console.js";
+import type { ConsolePages } from "../console/console.js";
+import { connect } from "./connect-endpoint.js";
+import { misbehave } from "./faults-on-the-wire.js";
 import {
   type Answer,
   type Incoming,
@@ -11,11 +11,11 @@ import {
   sendAnswer,
   textAnswer,
 } from "./http.js";
-import { misbehave } from "./misbehave.js";
-import { productsApi } from "./products-api.js";
-import { type RateWindow, withRateLimit } from "./rate-limit.js";
+import { problemPage } from "./pages/consent-page.js";
+import { type RateWindow, withRateLimit } from "./rate-limiter.js";
 import type { Arrival, Outcome } from "./request-log.js";
-import type { Retailer } from "./retailers.js";
+import type { Retailer } from "./retailer-accounts.js";
+import { sampleApi } from "./sample-api.js";
 import { type Service, storeChanged } from "./service.js";
 import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
 
@@ -53,7 +53,7 @@ async function answerStore(service: Service, request: Incoming, response: Server
   if (!retailer || api !== "api")
     return answerLogged(service, "api", request, response, noSuchStore, retailer);
   return answerFaulty(service, { endpoint: "api", retailer, request, response }, () =>
-    productsApi(service, retailer, request),
+    sampleApi(service, retailer, request),
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startClient } from "../testing/client.js";
+import { startClient } from "../../testing/client.js";
 
 test("a personal token opens the API of its store, and of no other", async () => {
   const client = await startClient();

@@ -1,0 +1,75 @@
+import type { Controls } from "../controls.js";
+import { isSameSecret } from "../service/credentials.js";
+import {
+  type Answer,
+  type Incoming,
+  isCrossSite,
+  jsonAnswer,
+  mediaTypeOf,
+  methodNotAllowed,
+} from "../service/http.js";
+
+interface Done {
+  /** What to tell the person. */
+  readonly said: string;
+  /** A new personal token: the only time it leaves the sandbox. */
+  readonly token?: string;
+}
+
+type Action = (controls: Controls, domainPrefix: string, user: string) => Done;
+
+/** The buttons of a store's card. */
+const actions: Record<string, Action> = {
+  expire(controls, domainPrefix) {
+    const count = controls.expire(domainPrefix);
+    return { said: `${plural(count, "access token")} expired. The next call gets a 401.` };
+  },
+  refuse(controls, domainPrefix) {
+    controls.refuse(domainPrefix);
+    return { said: "Refresh token refused from now on. Only a new login mends it." };
+  },
+  limit(controls, domainPrefix) {
+    controls.limit(domainPrefix, 60_000);
+    return { said: "The token endpoint answers 429 for a minute." };
+  },
+  fail(controls, domainPrefix) {
+    controls.fault(500, { domainPrefix, times: Number.POSITIVE_INFINITY });
+    return { said: "The token endpoint answers 500 until you heal it." };
+  },
+  heal(controls, domainPrefix) {
+    controls.clearFaults(domainPrefix);
+    return { said: "Healed: the token endpoint answers as it should." };
+  },
+  createPersonalToken(controls, domainPrefix, user) {
+    return {
+      said: `Personal token of ${user} created.`,
+      token: controls.createPersonalToken(domainPrefix, user),
+    };
+  },
+  resetPassword(controls, domainPrefix, user) {
+    const count = controls.resetPassword(domainPrefix, user);
+    return { said: `Password of ${user} reset. ${plural(count, "personal token")} deleted.` };
+  },
+};
+
+/** A press of a button: the same as a call from code, with words for the person. */
+export function act(controls: Controls, pageToken: string, request: Incoming): Answer {
+  if (request.method !== "POST") return methodNotAllowed("POST");
+  const token = request.headers["x-page-token"];
+  if (isCrossSite(request) || typeof token !== "string" || !isSameSecret(token, pageToken)) {
+    return jsonAnswer(403, { error: "This page is out of date. Reload it." });
+  }
+  if (mediaTypeOf(request) !== "application/json") return jsonAnswer(415, { error: "application/json only" });
+  try {
+    const { action = "", domainPrefix = "", user = "" } = JSON.parse(request.body) as Record<string, string>;
+    if (!Object.hasOwn(actions, action)) return jsonAnswer(400, { error: "There is no such action." });
+    return jsonAnswer(200, actions[action]?.(controls, String(domainPrefix), String(user)));
+  } catch (error) {
+    return jsonAnswer(400, {
+      error: error instanceof TypeError ? error.message : "The request cannot be read.",
+    });
+  }
+}
+
+const plural = (count: number, what: string) =>
+  `${count === 0 ? "No" : count} ${what}${count === 1 ? "" : "s"}`;

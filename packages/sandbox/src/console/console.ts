@@ -1,0 +1,55 @@
+import type { ServerResponse } from "node:http";
+import type { Controls } from "../controls.js";
+import { newPageId } from "../service/credentials.js";
+import {
+  type Answer,
+  type Incoming,
+  isCrossSite,
+  jsonAnswer,
+  methodNotAllowed,
+  sendAnswer,
+} from "../service/http.js";
+import { stylesheet } from "../service/pages/stylesheet.js";
+import type { Service } from "../service/service.js";
+import { act } from "./actions.js";
+import { consoleScript } from "./browser-script.js";
+import { watch } from "./live.js";
+import { consolePage } from "./page.js";
+
+/** The pages for people at the root of the sandbox. None of their own requests is logged. */
+export interface ConsolePages {
+  handles(request: Incoming): boolean;
+  answer(request: Incoming, response: ServerResponse): void;
+}
+
+export function openConsole(service: Service, controls: Controls): ConsolePages {
+  // Another site's page can send us requests but not read our page, so it does not know this.
+  const pageToken = newPageId();
+  const pages: Record<string, (request: Incoming) => Answer> = {
+    "/": () => consolePage(service, pageToken),
+    "/sandbox.css": () => asset("text/css", stylesheet),
+    "/sandbox.js": () => asset("text/javascript", consoleScript),
+    // For programs: what `sandbox.requests` is to those who started the sandbox themselves.
+    "/console/requests": () => jsonAnswer(200, service.log.entries()),
+  };
+
+  return {
+    handles: ({ path }) => Object.hasOwn(pages, path) || path.startsWith("/console/"),
+    answer(request, response) {
+      const isReading = request.method === "GET" || request.method === "HEAD";
+      if (request.path === "/console/actions") return sendAnswer(response, act(controls, pageToken, request));
+      if (!isReading) return sendAnswer(response, methodNotAllowed("GET, HEAD"));
+      if (request.path === "/console/events" && !isCrossSite(request)) return watch(service, response);
+      const page = pages[request.path];
+      sendAnswer(response, page ? page(request) : jsonAnswer(404, { error: "not_found" }));
+    },
+  };
+}
+
+function asset(type: string, body: string): Answer {
+  return {
+    status: 200,
+    headers: { "Content-Type": `${type}; charset=utf-8`, "Cache-Control": "no-cache" },
+    body,
+  };
+}

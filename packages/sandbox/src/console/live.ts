@@ -1,0 +1,46 @@
+import type { ServerResponse } from "node:http";
+import type { LoggedRequest } from "../service/request-log.js";
+import type { Service, Watcher } from "../service/service.js";
+import { overview } from "./page.js";
+import { requestRow } from "./request-row.js";
+import { storeCard } from "./store-card.js";
+
+/**
+ * Server-Sent Events: everything once, then whatever changes, as pieces of HTML.
+ * Stores that change often are drawn at most twenty times a second.
+ */
+export function watch(service: Service, response: ServerResponse): void {
+  response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+  const send = (event: string, data: object) =>
+    response.write(`event: ${event}\ndata: ${JSON.stringify({ now: service.now(), ...data })}\n\n`);
+  const sendRequest = (entry: LoggedRequest) =>
+    send("request", { id: `request-${entry.id}`, html: requestRow(service, entry).html });
+  const changed = new Set<string>();
+  let drawing: NodeJS.Timeout | undefined;
+
+  function draw(): void {
+    drawing = undefined;
+    for (const domainPrefix of changed) {
+      send("store", { id: `store-${domainPrefix}`, html: storeCard(service, domainPrefix).html });
+    }
+    changed.clear();
+    send("overview", { id: "overview", html: overview(service).html });
+  }
+
+  const watcher: Watcher = {
+    onRequest: sendRequest,
+    onStoreChange(domainPrefix) {
+      const all = service.retailers.all.map((retailer) => retailer.domainPrefix);
+      for (const prefix of domainPrefix === undefined ? all : [domainPrefix]) changed.add(prefix);
+      drawing ??= setTimeout(draw, 50).unref();
+    },
+  };
+  // A page that was away for a while has missed things.
+  watcher.onStoreChange();
+  for (const entry of service.log.latest(100)) sendRequest(entry);
+  service.watchers.add(watcher);
+  response.on("close", () => {
+    service.watchers.delete(watcher);
+    clearTimeout(drawing);
+  });
+}

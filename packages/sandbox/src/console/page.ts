@@ -1,0 +1,131 @@
+import { demoApplication } from "../options.js";
+import { isUsable } from "../service/grants.js";
+import type { Answer } from "../service/http.js";
+import { type Html, html } from "../service/pages/html.js";
+import { brand, pageAnswer } from "../service/pages/page.js";
+import type { Service } from "../service/service.js";
+import { requestRow } from "./request-row.js";
+import { storeCard } from "./store-card.js";
+import { duration } from "./words.js";
+
+/** The whole console, as it looks now. Its script keeps the pieces below up to date. */
+export function consolePage(service: Service, pageToken: string): Answer {
+  const { retailers, log } = service;
+  const body = html`
+<a class="skip" href="#stores">Skip to the stores</a>
+${topBar(service)}
+<main class="console">
+  <div class="column">
+    ${overview(service)}
+    <section id="stores" class="stores" aria-label="Stores" tabindex="-1">
+      ${retailers.all.map(({ domainPrefix }) => storeCard(service, domainPrefix))}
+    </section>
+  </div>
+  <div class="column side">
+    <section class="panel tape" aria-labelledby="requests-title">
+      <h2 id="requests-title">Requests</h2>
+      <p class="tape-empty">Nothing yet. What your application sends appears here the moment it arrives, without its secrets.</p>
+      <ol id="requests" role="log" aria-label="Requests, newest first" tabindex="0">${[...log.latest(100)].reverse().map((entry) => requestRow(service, entry))}</ol>
+    </section>
+    ${applicationPanel(service)}
+  </div>
+</main>
+<p id="said" class="said" role="status"></p>
+${tokenDialog}`;
+  const head = html`<meta name="page-token" content="${pageToken}">
+<meta name="service-now" content="${service.now()}">
+<script src="/sandbox.js" defer></script>`;
+  return pageAnswer(
+    200,
+    { title: "Retail POS sandbox", className: "with-console", body, head },
+    { script: true },
+  );
+}
+
+/** How many stores are connected; and while none is, what to do next. */
+export function overview(service: Service): Html {
+  const { retailers, grants } = service;
+  const connected = retailers.all.filter(({ domainPrefix }) => grants.of(domainPrefix).some(isUsable)).length;
+  return html`
+<section id="overview" class="overview" aria-labelledby="stores-title">
+  <h1 id="stores-title">Stores <span class="quiet">${connected} of ${retailers.all.length} connected</span></h1>
+  ${retailers.all.every((retailer) => retailer.approvedAt === undefined) && firstSteps(service)}
+</section>`;
+}
+
+function topBar({ settings }: Service): Html {
+  const { rotation, lifetimeMs, rateLimit, approved } = settings;
+  const facts = [
+    [
+      "Refresh tokens",
+      { always: "always rotate", never: "never rotate", sometimes: "rotate every other time" }[rotation],
+    ],
+    ["Access tokens live", duration(lifetimeMs)],
+    ["Token requests", `${rateLimit.limit} per ${duration(rateLimit.windowMs)}`],
+    ["Application", approved ? "approved" : "not approved, 30 stores"],
+  ] as const;
+  return html`
+<header class="top">
+  ${brand}
+  <nav aria-label="On this page"><a href="#stores">Stores</a> <a href="#requests-title">Requests</a> <a href="#application">Settings</a></nav>
+  <dl class="facts">${facts.map(([what, how]) => html`<div><dt>${what}</dt><dd>${how}</dd></div>`)}</dl>
+  <p id="live" class="live" role="status">Connecting…</p>
+</header>`;
+}
+
+function firstSteps({ addresses, settings }: Service): Html {
+  const preview = new URL(`${addresses.authUrl}/connect`);
+  preview.search = new URLSearchParams({
+    response_type: "code",
+    client_id: settings.clientId,
+    redirect_uri: settings.redirectUri,
+    state: "a-look-around",
+  }).toString();
+  return html`
+  <div class="panel first-steps">
+    <h2>No store is connected yet</h2>
+    <ol>
+      <li>Give your application the <a href="#application">settings on this page</a> and start it.</li>
+      <li>Open <a href="${new URL(settings.redirectUri).origin}">${new URL(settings.redirectUri).host}</a> and log in. You come by here to <a href="${preview.href}">choose a store</a>.</li>
+      <li>Come back: expire its tokens, refuse them, let the service fail, and see what your application makes of it.</li>
+    </ol>
+  </div>`;
+}
+
+function applicationPanel({ addresses, settings, retailers }: Service): Html {
+  const { clientId, clientSecret, redirectUri } = settings;
+  const isDemo = clientSecret === demoApplication.clientSecret;
+  const rows = [
+    ["authUrl", addresses.authUrl],
+    ["baseUrl", addresses.baseUrl],
+    ["clientId", clientId],
+    // Everybody knows the demo's secret. One that somebody set is theirs.
+    ["clientSecret", isDemo ? clientSecret : "the one you started the sandbox with"],
+    ["redirectUri", redirectUri],
+  ] as const;
+  // Once a store is connected the settings have done their work, and the requests want the room.
+  const isNew = retailers.all.every((retailer) => retailer.approvedAt === undefined);
+  return html`
+    <details id="application" class="panel application" ${isNew && html`open`}>
+      <summary><h2>Your application's settings</h2></summary>
+      <dl>${rows.map(([name, value]) => settingRow(name, value, name !== "clientSecret" || isDemo))}</dl>
+    </details>`;
+}
+
+function settingRow(name: string, value: string, canCopy: boolean): Html {
+  return html`<div><dt>${name}</dt><dd><code>${breakable(value)}</code>${canCopy && html`<button type="button" class="copy" data-copy="${value}" aria-label="Copy ${name}">Copy</button>`}</dd></div>`;
+}
+
+/** May be broken after a slash, and nowhere else unless it must be. */
+const breakable = (address: string) => address.split(/(?<=\/)(?=[^/])/).map((part) => html`${part}<wbr>`);
+
+const tokenDialog = html`
+<dialog id="token-dialog" aria-labelledby="token-title">
+  <h2 id="token-title">Your new personal token</h2>
+  <p>Copy it now: it is shown this once, and kept nowhere that could show it again.</p>
+  <code id="token-value"></code>
+  <div class="decide">
+    <button type="button" class="primary" id="token-copy">Copy</button>
+    <button type="button" id="token-close">Done</button>
+  </div>
+</dialog>`;

@@ -1,0 +1,34 @@
+import { type Html, html } from "../service/pages/html.js";
+import type { LoggedRequest } from "../service/request-log.js";
+import type { Service } from "../service/service.js";
+
+/** One line of the till roll. */
+export function requestRow({ retailers }: Service, entry: LoggedRequest): Html {
+  const { id, at, method, path, domainPrefix, grantType, error, fault } = entry;
+  const name = domainPrefix === undefined ? undefined : retailers.find(domainPrefix)?.name;
+  const shownPath = domainPrefix === undefined ? path : path.replace(/^\/stores\/[^/]+/, "");
+  const details = [name, grantType, error, fault !== undefined && `fault:\u00a0${fault}`]
+    .filter(Boolean)
+    .join(" · ");
+  const outcome = outcomeOf(entry);
+  return html`
+<li id="request-${id}" class="${outcome.className}">
+  <span class="what"><b>${method}</b> ${shownPath}</span>
+  <span class="status">${outcome.words}</span>
+  <small>${details || (entry.endpoint === "connect" ? "consent page" : entry.endpoint)}</small>
+  <time>${timeOfDay(at)}</time>
+</li>`;
+}
+
+/** What the client could see of it: a status, or how the connection ended. */
+function outcomeOf({ status, fault }: LoggedRequest): { words: string; className: string } {
+  if (status !== undefined) {
+    const className = status >= 500 ? "bad" : status >= 400 ? "warn" : fault === undefined ? "good" : "warn";
+    return { words: String(status), className };
+  }
+  if (fault === "silence") return { words: "silence", className: "bad" };
+  if (fault === "reset" || fault === "reset-after") return { words: "reset", className: "bad" };
+  return { words: fault === "late" ? "held" : "…", className: "wait" };
+}
+
+const timeOfDay = (at: number) => new Date(at).toLocaleTimeString("en-GB");

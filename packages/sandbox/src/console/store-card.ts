@@ -1,0 +1,139 @@
+import type { FaultKind } from "../service/faults.js";
+import { type Grant, isUsable } from "../service/grants.js";
+import { type Html, html } from "../service/pages/html.js";
+import { type PersonalToken, users } from "../service/personal-tokens.js";
+import type { Retailer } from "../service/retailer-accounts.js";
+import type { Service } from "../service/service.js";
+import { countdown, masked } from "./words.js";
+
+/** One store: its tokens, what is wrong with it on purpose, and the buttons for that. */
+export function storeCard(service: Service, prefix: string): Html {
+  const retailer = service.retailers.get(prefix);
+  const { domainPrefix, name } = retailer;
+  const index = service.retailers.all.indexOf(retailer);
+  const grants = service.grants.of(domainPrefix);
+  const newest = grants.at(-1);
+  const state = stateOf(service, retailer, newest);
+  return html`
+<article id="store-${domainPrefix}" class="panel store is-${state.className}" data-store="${domainPrefix}" aria-label="${name}">
+  <header>
+    <span class="avatar tint-${index % 6}" aria-hidden="true">${name.slice(0, 1)}</span>
+    <h2>${name}<small>${domainPrefix}</small></h2>
+    <span class="tag ${state.className}">${state.words}</span>
+  </header>
+  ${newest ? grantRows(service, newest, grants.length - 1) : html`<p class="nothing">${state.hint}</p>`}
+  ${troubles(service, domainPrefix)}
+  ${buttons(service, domainPrefix, newest)}
+  ${personalTokens(service, domainPrefix)}
+</article>`;
+}
+
+function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Grant | undefined) {
+  if (newest && isUsable(newest)) return { className: "good", words: "Connected", hint: "" };
+  if (newest) return { className: "bad", words: "Login needed", hint: "" };
+  if (service.codes.isWaiting(domainPrefix)) {
+    return {
+      className: "wait",
+      words: "Approved",
+      hint: "A code is on its way. It is good for ten minutes.",
+    };
+  }
+  const hint =
+    approvedAt === undefined ? "Nobody of this store has logged in yet." : "Approved before, no tokens now.";
+  return { className: "none", words: "Not connected", hint };
+}
+
+function grantRows(service: Service, grant: Grant, earlier: number): Html {
+  const access = grant.access.at(-1);
+  const renewed = grant.renewals === 1 ? "renewed once" : `renewed ${grant.renewals} times`;
+  return html`
+  <dl class="tokens">
+    <div><dt>Access token</dt><dd>${access ? masked(access.ending) : "none"}</dd>
+      <dd class="left">${access && countdown(service, access.expiresAt, "expired", access.issuedAt)}</dd></div>
+    <div><dt>Refresh token</dt><dd>${masked(grant.refresh.ending)}</dd>
+      <dd class="left">${isUsable(grant) ? (grant.renewals === 0 ? "not used yet" : renewed) : html`<b class="bad">refused</b>`}</dd></div>
+  </dl>
+  ${earlier > 0 && html`<p class="nothing">${earlier === 1 ? "One earlier login" : `${earlier} earlier logins`} of this store as well.</p>`}`;
+}
+
+function troubles(service: Service, domainPrefix: string): Html {
+  const limitedUntil = service.rateLimiter.limitedUntil(domainPrefix);
+  const faults = service.faults
+    .waitingFor(domainPrefix)
+    .map(({ kind, endpoint }) => html`<li>${places[endpoint]}: ${faultWords(kind)}</li>`);
+  const limited =
+    limitedUntil !== undefined &&
+    html`<li>${places.token}: answers 429, ${countdown(service, limitedUntil, "over")}</li>`;
+  if (!limited && faults.length === 0) return html``;
+  return html`
+  <div class="troubles">
+    <ul aria-label="Set up to go wrong">${limited}${faults}</ul>
+    ${button(domainPrefix, "heal", "Heal", true, "primary")}
+  </div>`;
+}
+
+function buttons(service: Service, domainPrefix: string, newest: Grant | undefined): Html {
+  const hasAccess = newest?.access.some((access) => service.now() < access.expiresAt) ?? false;
+  return html`
+  <div class="actions" role="group" aria-label="Make something go wrong">
+    ${button(domainPrefix, "expire", "Expire now", hasAccess)}
+    ${button(domainPrefix, "refuse", "Refuse the refresh token", newest !== undefined && isUsable(newest))}
+    ${button(domainPrefix, "limit", "429 for a minute")}
+    ${button(domainPrefix, "fail", "Answer 500")}
+  </div>`;
+}
+
+function personalTokens({ personalTokens }: Service, domainPrefix: string): Html {
+  const tokens = personalTokens.of(domainPrefix);
+  return html`
+  <details id="personal-${domainPrefix}">
+    <summary>Personal tokens <span class="count">${tokens.length}</span></summary>
+    <ul class="users">
+      ${users.map((user) =>
+        userRow(
+          domainPrefix,
+          user,
+          tokens.filter((token) => token.user === user.name),
+        ),
+      )}
+    </ul>
+  </details>`;
+}
+
+function userRow(
+  domainPrefix: string,
+  user: { name: string; admin: boolean },
+  tokens: readonly PersonalToken[],
+): Html {
+  const held = tokens.map((token) => html` ${masked(token.ending)}`);
+  return html`
+      <li>
+        <span class="user">${user.name}<small>${user.admin ? (tokens.length > 0 ? held : "no tokens") : "not an admin"}</small></span>
+        ${user.admin && userButton(domainPrefix, "createPersonalToken", user.name, "Create token")}
+        ${user.admin && userButton(domainPrefix, "resetPassword", user.name, "Reset password")}
+      </li>`;
+}
+
+function button(domainPrefix: string, action: string, words: string, enabled = true, className = ""): Html {
+  return html`<button type="button" id="${action}-${domainPrefix}" data-action="${action}" class="${className}" ${!enabled && html`disabled`}>${words}</button>`;
+}
+
+function userButton(domainPrefix: string, action: string, user: string, words: string): Html {
+  return html`<button type="button" id="${action}-${user}-${domainPrefix}" data-action="${action}" data-user="${user}" aria-label="${words}: ${user}">${words}</button>`;
+}
+
+const places = { token: "Token endpoint", api: "API" };
+
+function faultWords(kind: FaultKind): string {
+  if (typeof kind === "number") return `answers ${kind}`;
+  const words = {
+    silence: "never answers",
+    reset: "resets the connection",
+    html: "answers with a page of HTML",
+    redirect: "redirects elsewhere",
+    half: "breaks off in the middle of an answer",
+    late: "holds its answer back",
+    "reset-after": "does the work, then resets the connection",
+  };
+  return words[kind];
+}

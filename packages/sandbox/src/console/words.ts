@@ -1,0 +1,36 @@
+import { type Html, html } from "../service/pages/html.js";
+import type { Service } from "../service/service.js";
+
+/** A time left, ticking in the browser. */
+export function countdown({ now }: Service, untilAt: number, afterwards: string, fromAt?: number): Html {
+  const left = untilAt - now();
+  const bar =
+    fromAt !== undefined &&
+    html`<progress max="${untilAt - fromAt}" value="${Math.max(0, left)}" aria-hidden="true"></progress>`;
+  const words = left > 0 ? clockWords(left) : afterwards;
+  return html`<span class="countdown ${left <= 0 && "over"}" data-until="${untilAt}" data-over="${afterwards}"><span>${words}</span>${bar}</span>`;
+}
+
+/** A length in the largest unit that it is a whole number of. */
+export function duration(ms: number): string {
+  const units = [
+    ["h", 3_600_000],
+    ["min", 60_000],
+    ["s", 1000],
+  ] as const;
+  const unit = units.find(([, size]) => ms >= size && ms % size === 0);
+  return unit ? `${ms / unit[1]} ${unit[0]}` : `${ms} ms`;
+}
+
+/** A secret of which only the end was kept. */
+export const masked = (ending: string): Html => html`<code>••••${ending}</code>`;
+
+/** Minutes and seconds, with the hours before them if there are any; the browser script counts on in the same form. */
+function clockWords(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  const parts = [Math.floor((seconds % 3600) / 60), seconds % 60].map((part) =>
+    String(part).padStart(2, "0"),
+  );
+  const hours = Math.floor(seconds / 3600);
+  return hours > 0 ? `${hours}:${parts.join(":")}` : parts.join(":");
+}
