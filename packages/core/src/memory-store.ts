@@ -4,6 +4,7 @@ import { statusOf } from "./retailer-status.js";
 import { storePages } from "./store-pages.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
+import { areOfTwoApplications } from "./versions.js";
 
 /** A set in one flat piece: with many retailers it is what the memory goes to. */
 interface Kept {
@@ -31,7 +32,9 @@ export function memoryStore(): TokenStore {
       return kept && setOf(domainPrefix, kept); // a copy: what a caller does to it stays with the caller
     },
     async save(next, replacing) {
-      if (replacing && sets.get(next.domainPrefix)?.version !== replacing.version) return false;
+      const stored = sets.get(next.domainPrefix)?.version;
+      if (replacing && stored !== replacing.version) return false;
+      if (stored !== undefined && areOfTwoApplications(stored, next.version)) return false;
       if (!sets.has(next.domainPrefix)) names.changed();
       sets.set(next.domainPrefix, flat(next));
       return true;
