@@ -148,7 +148,11 @@ export function truthOf(retailer: string, sandbox: Sandbox, store: SharedStore):
       const isRemembered = by.endpointFailures.some(
         ({ at, isLimited }) => Math.abs(by.clock() - at) < REMEMBERED_MS[isLimited ? "limited" : "other"],
       );
-      must(isRemembered, `${why}, and no token request failed of late`);
+      const isNoted = [store.stored, by.latest].some(
+        (known) => known?.limitedUntil !== undefined && by.clock() < known.limitedUntil,
+      );
+      const isLimitKnown = code === "rate_limited" && isNoted; // another process was told
+      must(isRemembered || isLimitKnown, `${why}, and no token request failed of late`);
     },
     atRest() {
       const { stored } = store;

@@ -170,9 +170,9 @@ export async function openWorld(setting: Setting, scheduler: Scheduler): Promise
   }
 }
 
-/** What waits for nothing but its turn. */
+/** What waits for nothing but its turn: an error passes a lock and several callers, each a turn of its own. */
 async function everythingElse(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 12; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The body is read here, so that it is known to have come, and given on as it came. */
