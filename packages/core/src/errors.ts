@@ -4,6 +4,7 @@ import type { RateLimit } from "./rate-limit.js";
 /** What went wrong, as one stable word; each belongs to one class below. */
 export type RetailPosErrorCode =
   | "invalid_domain_prefix"
+  | "retailer_not_accepted"
   | "not_connected"
   | "reconnect_required"
   | "rate_limited"
@@ -79,6 +80,18 @@ export class InvalidDomainPrefixError extends RetailPosError {
   }
   static {
     InvalidDomainPrefixError.prototype.name = "InvalidDomainPrefixError";
+  }
+}
+
+/** The application's `acceptRetailer` said no to a login as this retailer. Nothing was sent. */
+export class RetailerNotAcceptedError extends RetailPosError {
+  declare readonly code: "retailer_not_accepted";
+  constructor(details: RetailPosErrorDetails = {}) {
+    const who = details.domainPrefix === undefined ? "This retailer" : `Retailer "${details.domainPrefix}"`;
+    super("retailer_not_accepted", 403, `${who} is not accepted here`, details);
+  }
+  static {
+    RetailerNotAcceptedError.prototype.name = "RetailerNotAcceptedError";
   }
 }
 
@@ -242,6 +255,7 @@ export class StoredTokensError extends RetailPosError {
 /** Every error of this library, by `code`. */
 export type AnyRetailPosError =
   | InvalidDomainPrefixError
+  | RetailerNotAcceptedError
   | NotConnectedError
   | ReconnectRequiredError
   | RateLimitedError

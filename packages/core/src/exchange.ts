@@ -1,15 +1,18 @@
+import { type AcceptRetailer, throwUnlessAccepted } from "./accept-retailer.js";
+import { redirectUriOfLogin } from "./authorization-url.js";
 import type { BackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import { type Lock, underLock } from "./lock.js";
 import type { LoginBackOff } from "./login-back-off.js";
+import type { CheckedOptions } from "./options.js";
 import type { StoredTokens } from "./stored-tokens.js";
 import type { ExchangeExtra, TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends Pick<CheckedOptions, "service" | "redirectUri"> {
   endpoint: TokenEndpoint;
   backOff: BackOff;
   /** What is known of a 429 beside {@link BackOff}: from other processes, and for them. */
@@ -20,6 +23,7 @@ export interface ExchangeOptions {
   versions: Versions;
   clock: () => number;
   observe: ((event: RetailPosEvent) => void) | undefined;
+  acceptRetailer: AcceptRetailer | undefined;
 }
 
 /** How many logins of one retailer may wait for each other in this process: a stranger may start any number. */
@@ -33,11 +37,13 @@ export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, stored, lock, clientId, versions, clock, observe } = options;
   const waiting = new Map<DomainPrefix, number>();
 
-  return async (domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet> => {
+  return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
     let retailer: DomainPrefix | undefined;
     try {
       retailer = parseDomainPrefix(domainPrefix);
       if (typeof code !== "string" || code === "") throw new TypeError("code must be a non-empty text");
+      const extra = { ...given, redirectUri: redirectUriOfLogin(options, given?.redirectUri) };
+      await throwUnlessAccepted(retailer, options.acceptRetailer);
       return await inTurn(retailer, code, extra);
     } catch (error) {
       tellFailure(retailer, error);
@@ -45,7 +51,7 @@ export function exchanges(options: ExchangeOptions) {
     }
   };
 
-  async function inTurn(retailer: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenSet> {
+  async function inTurn(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     throwIfHeldUp(retailer);
     const others = waiting.get(retailer) ?? 0;
     if (others >= MOST_WAITING) throw tooMany(retailer);
@@ -62,7 +68,7 @@ export function exchanges(options: ExchangeOptions) {
     }
   }
 
-  async function send(retailer: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenSet> {
+  async function send(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     try {
       const answer = await endpoint.exchange(retailer, code, extra);
       backOff.succeeded(retailer, answer.rateLimit);

@@ -4,6 +4,9 @@
 export { type RetailPos, retailPos } from "./retail-pos.js";
 export type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
 export type { RetailPosOptions } from "./options.js";
+export type { AcceptRetailer } from "./accept-retailer.js";
+export { type Settings, settingsFromEnv } from "./settings.js";
+export type { AuthorizationRequest } from "./authorization-url.js";
 export type { ExchangeExtra } from "./token-endpoint.js";
 export type { TokenAsk, TokenSource } from "./token-source.js";
 export type { AccessToken, TokenSet } from "./token-set.js";
@@ -33,6 +36,7 @@ export {
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
+  RetailerNotAcceptedError,
   RetailPosError,
   type RetailPosErrorCode,
   type RetailPosErrorDetails,

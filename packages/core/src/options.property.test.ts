@@ -8,12 +8,15 @@ import { personalToken } from "./personal-token.js";
 import { type BearerOptions, requestBearer } from "./request-bearer.js";
 import { retailPos } from "./retail-pos.js";
 
-const good: Required<RetailPosOptions> = {
+type Given = { [name in keyof RetailPosOptions]-?: Exclude<RetailPosOptions[name], undefined> };
+
+const good: Given = {
   authUrl: "https://login.example.com",
   baseUrl: "https://{domain_prefix}.example.com",
   clientId: "the-application",
   clientSecret: "canary-client-secret",
   redirectUri: "https://app.example.net/callback",
+  scope: "products:read",
   store: memoryStore(),
   lock: memoryLock(),
   renewEarlyMs: 300_000,
@@ -23,6 +26,7 @@ const good: Required<RetailPosOptions> = {
   fetch: async () => new Response(),
   clock: () => 0,
   observe: () => {},
+  acceptRetailer: () => true,
 };
 
 const PLACEHOLDER = "{domain_prefix}";
@@ -77,9 +81,20 @@ describe("retailPos", () => {
       fc.property(spoilt(good, Object.keys(good), address), (options) => {
         const pos = unlessRefused(() => retailPos(options), ["options", ...Object.keys(good)]);
         if (!pos) return;
-        const consent = pos.authorizationUrl("state-of-a-login");
+        const consent = unlessRefused(
+          () => pos.authorizationUrl("state-of-a-login"),
+          ["authUrl", "redirectUri"],
+        );
+        expect(consent === undefined).toBe(
+          options.authUrl === undefined || options.redirectUri === undefined,
+        );
+        if (!consent) return;
         expectSafe(consent);
+        expectSafe(new URL(options.redirectUri));
         expect(consent.searchParams.get("redirect_uri")).toBe(wellFormed(options.redirectUri));
+        expect(consent.searchParams.get("scope") ?? undefined).toBe(
+          options.scope && wellFormed(options.scope),
+        );
         expect(consent.searchParams.get("client_id")).toBe(wellFormed(options.clientId));
         const [one, other] = ["shop-a", "shop-b"].map((name) => new URL(pos.retailer(name).baseUrl));
         for (const url of [one, other]) expectSafe(url as URL);

@@ -1,5 +1,6 @@
 import nock from "nock";
 import { afterEach, describe, expect, test } from "vitest";
+import type { DomainPrefix } from "./domain-prefix.js";
 import { memoryStore } from "./memory-store.js";
 import type { RetailPosOptions } from "./options.js";
 import { retailPos } from "./retail-pos.js";
@@ -14,7 +15,6 @@ afterEach(() => {
 describe("an option that is wrong is a TypeError naming it:", () => {
   const rows: Array<{ name: string; option: keyof RetailPosOptions; value: unknown }> = [
     { name: "no text", option: "authUrl", value: 5 },
-    { name: "absent", option: "authUrl", value: undefined },
     { name: "http", option: "authUrl", value: "http://auth.example" },
     { name: "a URL object with http", option: "authUrl", value: new URL("http://auth.example") },
     { name: "a URL object with a query", option: "authUrl", value: new URL("https://auth.example/?a=b") },
@@ -22,8 +22,13 @@ describe("an option that is wrong is a TypeError naming it:", () => {
     { name: "absent", option: "baseUrl", value: undefined },
     { name: "no placeholder", option: "baseUrl", value: "https://shop.retail.example" },
     { name: "http", option: "baseUrl", value: "http://{domain_prefix}.retail.example" },
-    ...(["clientId", "clientSecret", "redirectUri"] as const).flatMap((option) => [
-      { name: "absent", option, value: undefined },
+    { name: "absent", option: "clientId", value: undefined },
+    { name: "absent", option: "clientSecret", value: undefined },
+    { name: "/connect at its end", option: "authUrl", value: "https://auth.example/connect" },
+    { name: "http", option: "redirectUri", value: "http://app.example/callback" },
+    { name: "a desktop application's", option: "redirectUri", value: "com.example.app:/callback" },
+    { name: "JavaScript", option: "redirectUri", value: "javascript:alert(1)" },
+    ...(["clientId", "clientSecret", "redirectUri", "scope"] as const).flatMap((option) => [
       { name: "null", option, value: null },
       { name: "empty", option, value: "" },
       { name: "blank", option, value: " \n" },
@@ -44,7 +49,7 @@ describe("an option that is wrong is a TypeError naming it:", () => {
     { name: "no remove", option: "store", value: { load: async () => undefined, save: async () => true } },
     { name: "a Map", option: "store", value: new Map() },
     { name: "a function that makes one", option: "store", value: memoryStore },
-    ...(["lock", "fetch", "clock", "observe"] as const).flatMap((option) => [
+    ...(["lock", "fetch", "clock", "observe", "acceptRetailer"] as const).flatMap((option) => [
       { name: "null", option, value: null },
       { name: "an object", option, value: {} },
       { name: "a text", option, value: "now" },
@@ -81,6 +86,108 @@ describe("an option that is wrong is a TypeError naming it:", () => {
   }
 });
 
+describe("an option that has to be given and is not", () => {
+  for (const option of ["baseUrl", "clientId", "clientSecret"] as const) {
+    test(`is a TypeError that says so: ${option}`, () => {
+      const { [option]: _, ...others } = options();
+      const expected = new RegExp(`^${option} must .*; none was given$`);
+      expect(() => retailPos(others as RetailPosOptions)).toThrow(expected);
+      expect(() => retailPos({ ...options(), [option]: undefined as never })).toThrow(expected);
+      expect(() => retailPos({ ...options(), [option]: 5 as never })).not.toThrow(/none was given/);
+    });
+  }
+});
+
+describe("an option by a wrong name is a TypeError that says the right one:", () => {
+  const names: Record<string, string> = {
+    tokenStore: "store",
+    token_store: "store",
+    clientID: "clientId",
+    client_id: "clientId",
+    client_secret: "clientSecret",
+    CLIENT_SECRET: "clientSecret",
+    redirect_uri: "redirectUri",
+    redirectURI: "redirectUri",
+    redirectUrl: "redirectUri",
+    callbackURL: "redirectUri",
+    callbackUrl: "redirectUri",
+    authURL: "authUrl",
+    authorizationURL: "authUrl",
+    baseURL: "baseUrl",
+    base_url: "baseUrl",
+    scopes: "scope",
+    timeout: "timeoutMs",
+    timeoutMS: "timeoutMs",
+    renewEarly: "renewEarlyMs",
+    renewEarlyMS: "renewEarlyMs",
+    cache: "cacheMs",
+    useragent: "userAgent",
+    "user-agent": "userAgent",
+    observer: "observe",
+    cleintId: "clientId",
+    clientSecrt: "clientSecret",
+    stor: "store",
+    acceptRetailers: "acceptRetailer",
+    fetcher: "fetch",
+  };
+  for (const [wrong, right] of Object.entries(names)) {
+    test(`${wrong}, for ${right}`, () => {
+      const given = { ...options(), [wrong]: "canary" };
+      expect(() => retailPos(given)).toThrow(TypeError);
+      expect(() => retailPos(given)).toThrow(
+        new RegExp(`^${wrong} is no option; it is called ${right} here$`),
+      );
+    });
+  }
+});
+
+describe("a program in which nobody logs in", () => {
+  const { authUrl: _, redirectUri: __, ...others } = options();
+  const refused = { ...others, fetch: () => Promise.reject(new Error("sent")) };
+
+  test("has no authorizationUrl, and no exchange: a TypeError that names what they need; nothing is sent", async () => {
+    const pos = retailPos(refused);
+    expect(() => pos.authorizationUrl("12345678")).toThrow(TypeError);
+    expect(() => pos.authorizationUrl("12345678")).toThrow(
+      /^authUrl and redirectUri are needed for a login; none was given$/,
+    );
+    const exchange = pos.exchange("shop", "code");
+    await expect(exchange).rejects.toThrow(TypeError);
+    await expect(exchange).rejects.toThrow(
+      /^authUrl and redirectUri are needed for a login; none was given$/,
+    );
+  });
+
+  test("names the one that is missing", async () => {
+    const pos = retailPos({ ...refused, authUrl: "https://auth.example" });
+    expect(() => pos.authorizationUrl("12345678")).toThrow(/^redirectUri is needed/);
+    await expect(pos.exchange("shop", "code")).rejects.toThrow(/^redirectUri is needed/);
+    const other = retailPos({ ...refused, redirectUri: "https://app.example/callback" });
+    expect(() => other.authorizationUrl("12345678")).toThrow(/^authUrl is needed/);
+  });
+
+  test("may bring the redirect_uri with each login instead", () => {
+    const pos = retailPos({ ...refused, authUrl: "https://auth.example" });
+    const redirectUri = "https://app.example/callback";
+    expect(pos.authorizationUrl("12345678", { redirectUri }).searchParams.get("redirect_uri")).toBe(
+      redirectUri,
+    );
+  });
+
+  test("calls the API with tokens of another program's logins", async () => {
+    const pos = retailPos({ ...others, fetch: async () => new Response("tea") });
+    const access = { value: "a" };
+    await pos.connect({
+      domainPrefix: "shop" as DomainPrefix,
+      access,
+      refreshToken: "r",
+      issuedAt: 0,
+      version: "1",
+    });
+    expect(await (await pos.retailer("shop").fetch("api/products")).text()).toBe("tea");
+  });
+});
+
 test("a wrong option's value is not repeated", () => {
   const canary = "canary-5f1e";
   const wrong: Array<Partial<RetailPosOptions>> = [
@@ -106,7 +213,17 @@ describe("options are accepted:", () => {
       accepted: { authUrl: "http://localhost:1", baseUrl: "http://127.0.0.1:2/{domain_prefix}" },
     },
     { name: "zero where zero means something", accepted: { renewEarlyMs: 0, cacheMs: 0 } },
-    { name: "a desktop application's redirect_uri", accepted: { redirectUri: "com.example.app:/callback" } },
+    {
+      name: "a redirect_uri on this machine",
+      accepted: { redirectUri: "http://localhost:3000/callback" },
+    },
+    { name: "a scope", accepted: { scope: "products:read sales:read" } },
+    { name: "what a store's factory brings along", accepted: { migrate: async () => {} } as never },
+    { name: "what resembles none of ours", accepted: { name: "x", url: "y", pool: 1, keys: [] } as never },
+    {
+      name: "another name without a value",
+      accepted: { tokenStore: undefined, client_id: undefined } as never,
+    },
     { name: "a redirect_uri with a query", accepted: { redirectUri: "https://app.example/callback?a=b" } },
     { name: "undefined, which is the default", accepted: allUndefined() },
   ];
@@ -135,11 +252,43 @@ describe("authorizationUrl (4.1)", () => {
     "https://app.example",
     "https://app.example/callback?a=b&c=%20d",
     "https://app.example/a/../callback",
-    "com.example.app:/callback",
+    "http://localhost:3000/callback",
   ]) {
     test(`sends redirectUri exactly as given: ${redirectUri}`, () => {
       const url = retailPos({ ...options(), redirectUri }).authorizationUrl("12345678");
       expect(url.searchParams.get("redirect_uri")).toBe(redirectUri);
+    });
+  }
+
+  test("sends a login's own redirect_uri and scope in place of the configured ones", () => {
+    const pos = retailPos({ ...options(), scope: "configured" });
+    const own = { redirectUri: "https://other.example/callback", scope: "own" };
+    const sent = (url: URL) => [url.searchParams.get("redirect_uri"), url.searchParams.get("scope")];
+    expect(sent(pos.authorizationUrl("12345678"))).toEqual(["https://app.example/callback", "configured"]);
+    expect(sent(pos.authorizationUrl("12345678", own))).toEqual([own.redirectUri, own.scope]);
+    expect(sent(pos.authorizationUrl("12345678", { redirectUri: undefined, scope: undefined }))).toEqual([
+      "https://app.example/callback",
+      "configured",
+    ]);
+  });
+
+  for (const [option, value] of [
+    ["redirectUri", "http://app.example/callback"],
+    ["redirectUri", "javascript:alert(1)"],
+    ["redirectUri", ""],
+    ["redirectUri", 5],
+    ["scope", ""],
+    ["scope", ["a"]],
+  ] as const) {
+    test(`throws a TypeError for a login's own ${option} that is ${JSON.stringify(value)}`, async () => {
+      const pos = retailPos({ ...options(), fetch: () => Promise.reject(new Error("sent")) });
+      const login = () => pos.authorizationUrl("12345678", { [option]: value });
+      expect(login).toThrow(TypeError);
+      expect(login).toThrow(new RegExp(`^${option} must`));
+      if (option === "scope") return;
+      const exchange = pos.exchange("shop", "code", { redirectUri: value as string });
+      await expect(exchange).rejects.toThrow(TypeError);
+      await expect(exchange).rejects.toThrow(/^redirectUri must/);
     });
   }
 
@@ -201,6 +350,10 @@ function options(): RetailPosOptions {
 /** What a caller in JavaScript passes who has not configured anything. */
 function allUndefined(): Partial<RetailPosOptions> {
   const names = [
+    "authUrl",
+    "redirectUri",
+    "scope",
+    "acceptRetailer",
     "store",
     "lock",
     "renewEarlyMs",

@@ -1,14 +1,19 @@
+import type { AcceptRetailer } from "./accept-retailer.js";
 import type { RetailPosEvent } from "./events.js";
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
-import { type Service, serviceAt } from "./service.js";
+import { refuseMisspelt } from "./option-names.js";
+import { ifNone, redirectUri, type Service, serviceAt } from "./service.js";
 import type { TokenStore } from "./token-store.js";
 
 /** What {@link retailPos} is told of the service, of the application, and of where tokens are kept. */
 export interface RetailPosOptions {
-  /** {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. */
-  authUrl: string | URL;
+  /**
+   * {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. A program
+   * in which nobody logs in leaves out `authUrl` and `redirectUri`.
+   */
+  authUrl?: string | URL | undefined;
   /**
    * {base_url} as a template: `{domain_prefix}` exactly once, as the first label of the host
    * (`https://{domain_prefix}.example.com`) or as a segment of the path. https, or http on loopback.
@@ -18,29 +23,36 @@ export interface RetailPosOptions {
   clientId: string;
   /** Of the registered application; goes to token endpoints alone (4.2, 4.3). */
   clientSecret: string;
-  /** Exactly as registered with the application; sent as given, both times (4.1, 4.2). */
-  redirectUri: string;
+  /** Exactly as registered with the application; sent as given, both times (4.1, 4.2). https, or http on loopback. */
+  redirectUri?: string | undefined;
+  /** Sent with 4.1 only if given (R1); some services of this kind refuse a login without one. */
+  scope?: string | undefined;
   /** Where tokens are kept; default `memoryStore()`, which a restart empties. */
-  store?: TokenStore;
+  store?: TokenStore | undefined;
   /** Keeps two renewals of one retailer apart; default `memoryLock()`, for one process. */
-  lock?: Lock;
+  lock?: Lock | undefined;
   /** How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime. */
-  renewEarlyMs?: number;
+  renewEarlyMs?: number | undefined;
   /** How long this process trusts its copy before it asks the store again, milliseconds; default 10 000; 0: always ask. */
-  cacheMs?: number;
+  cacheMs?: number | undefined;
   /** How long one token request may take with its body, milliseconds; default 10 000. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** `User-Agent` of token requests; default `retail-pos-auth`. */
-  userAgent?: string;
+  userAgent?: string | undefined;
   /**
    * Sends token requests and API calls; default `globalThis.fetch`. Like that, it has to drop `Authorization`
    * where it follows a redirect to another origin.
    */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
   /** Epoch milliseconds; default `Date.now`. */
-  clock?: () => number;
+  clock?: (() => number) | undefined;
   /** Told what happens to tokens; never a secret. What it throws disturbs nothing. */
-  observe?: (event: RetailPosEvent) => void;
+  observe?: ((event: RetailPosEvent) => void) | undefined;
+  /**
+   * Whether somebody may log in as this retailer; asked before the login's code and the client secret go to that
+   * retailer's host. Anything but `true` is a no, a `RetailerNotAcceptedError`. Default: every valid prefix.
+   */
+  acceptRetailer?: AcceptRetailer | undefined;
 }
 
 /** The options after the door: checked, with every default filled in. */
@@ -48,7 +60,8 @@ export interface CheckedOptions {
   service: Service;
   clientId: string;
   clientSecret: string;
-  redirectUri: string;
+  redirectUri: string | undefined;
+  scope: string | undefined;
   store: TokenStore;
   lock: Lock;
   renewEarlyMs: number;
@@ -58,19 +71,22 @@ export interface CheckedOptions {
   fetch: typeof globalThis.fetch;
   clock: () => number;
   observe: ((event: RetailPosEvent) => void) | undefined;
+  acceptRetailer: AcceptRetailer | undefined;
 }
 
 /** The longest a timer can wait. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** @throws {TypeError} naming the option that is wrong; its value is not repeated. */
+/** @throws {TypeError} naming the option that is wrong, or the right name of one that is misspelt; no value is repeated. */
 export function checkOptions(options: RetailPosOptions): CheckedOptions {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options);
   return {
     service: serviceAt(options.authUrl, options.baseUrl),
     clientId: text("clientId", options.clientId),
     clientSecret: text("clientSecret", options.clientSecret),
-    redirectUri: redirectUri(options.redirectUri),
+    redirectUri: given(options.redirectUri, (uri) => redirectUri("redirectUri", uri)),
+    scope: given(options.scope, (scope) => text("scope", scope)),
     store: store(options.store),
     lock: fn("lock", options.lock) ?? memoryLock(),
     renewEarlyMs: duration("renewEarlyMs", options.renewEarlyMs, 300_000, 0),
@@ -84,12 +100,13 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
     fetch: fn("fetch", options.fetch) ?? ((...call) => globalThis.fetch(...call)),
     clock: fn("clock", options.clock) ?? Date.now,
     observe: fn("observe", options.observe),
+    acceptRetailer: fn("acceptRetailer", options.acceptRetailer),
   };
 }
 
 function text(name: string, value: unknown): string {
   if (typeof value !== "string" || value.trim() === "")
-    throw new TypeError(`${name} must be a non-empty text`);
+    throw new TypeError(`${name} must be a non-empty text${ifNone(value)}`);
   return value;
 }
 
@@ -98,12 +115,8 @@ function headerText(name: string, value: unknown): string {
   return value as string;
 }
 
-function redirectUri(value: unknown): string {
-  const uri = text("redirectUri", value);
-  if (!URL.canParse(uri) || /[\s#]/.test(uri)) {
-    throw new TypeError("redirectUri must be an absolute URL without a fragment, exactly as registered");
-  }
-  return uri;
+function given<T, R>(value: T | undefined, checked: (value: T) => R): R | undefined {
+  return value === undefined ? undefined : checked(value);
 }
 
 function duration(name: string, value: unknown, byDefault: number, least: number, most?: number): number {

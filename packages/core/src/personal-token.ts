@@ -13,7 +13,7 @@ export interface PersonalTokenOptions {
   /** The Personal Token that an admin of the store created (2.4, R7). */
   token: string;
   /** Sends the API calls; default `globalThis.fetch`. */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
 }
 
 /**

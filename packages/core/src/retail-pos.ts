@@ -1,3 +1,4 @@
+import { type AuthorizationRequest, authorizationUrl } from "./authorization-url.js";
 import { backOff as newBackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { tell } from "./events.js";
@@ -25,14 +26,17 @@ export interface RetailPos {
    * Where to send the retailer's browser (4.1).
    *
    * @param state unique, random and non-guessable; kept by the caller and compared in the callback (R2).
-   * @throws {TypeError} under 8 characters.
+   * @param more what this login has of its own; `redirectUri` then has to be given to {@link exchange} too.
+   * @throws {TypeError} under 8 characters; or `authUrl` or `redirectUri` was left out of the options.
    */
-  authorizationUrl(state: string): URL;
+  authorizationUrl(state: string, more?: AuthorizationRequest): URL;
   /**
    * Trades the callback's code at that retailer's token endpoint (4.2). Stores nothing, and is never retried. One
    * exchange of a retailer goes out at a time, in all processes that share the lock.
    *
    * @throws {InvalidDomainPrefixError} before anything is sent.
+   * @throws {RetailerNotAcceptedError} `acceptRetailer` said no; nothing was sent.
+   * @throws {TypeError} `redirectUri` was left out of the options, or is none that codes may be sent to.
    * @throws {TokenEndpointError} the endpoint cannot be used; or, with `error: "invalid_grant"` and status 403, the
    * service refused the code: start the login again.
    * @throws {RateLimitedError} the service said so; or what remains of its limit is kept for renewals; or codes of this
@@ -92,7 +96,7 @@ export interface RetailPos {
  */
 export function retailPos(options: RetailPosOptions): RetailPos {
   const checked = checkOptions(options);
-  const { service, clientId, redirectUri, clock, observe, fetch } = checked;
+  const { service, clientId, clock, observe, fetch } = checked;
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
   const endpoint = tokenEndpoint({
     ...checked,
@@ -106,7 +110,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const clients = new Map<DomainPrefix, RetailerClient>();
 
   return {
-    authorizationUrl,
+    authorizationUrl: (state, more) => authorizationUrl(checked, state, more),
     exchange,
     connect: stored.connect,
     disconnect,
@@ -117,19 +121,6 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     renewDue: stored.renewDue,
     claim: stored.claim,
   };
-
-  function authorizationUrl(state: string): URL {
-    if (typeof state !== "string" || state.length < 8)
-      throw new TypeError("state must have at least 8 characters");
-    const url = new URL(service.connectUrl);
-    url.search = new URLSearchParams({
-      response_type: "code",
-      client_id: clientId,
-      redirect_uri: redirectUri,
-      state,
-    }).toString();
-    return url;
-  }
 
   async function disconnect(domainPrefix: string): Promise<void> {
     const prefix = parseDomainPrefix(domainPrefix);

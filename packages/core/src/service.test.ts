@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseDomainPrefix } from "./domain-prefix.js";
-import { baseUrlOf, secureUrl, serviceAt, tokenUrl } from "./service.js";
+import { baseUrlOf, connectUrlOf, redirectUri, secureUrl, serviceAt, tokenUrl } from "./service.js";
 
 const shop = parseDomainPrefix("shop");
 
@@ -24,6 +24,56 @@ describe("the consent page", () => {
   ]) {
     test(`lies at /connect below authUrl: ${name}`, () => {
       expect(serviceAt(authUrl, "https://{domain_prefix}.retail.example").connectUrl).toBe(url);
+    });
+  }
+});
+
+test("without authUrl there is none", () => {
+  expect(serviceAt(undefined, "https://{domain_prefix}.retail.example").connectUrl).toBeUndefined();
+});
+
+for (const authUrl of ["https://auth.example/connect", "https://auth.example/oauth/connect/"]) {
+  test(`an authUrl that has /connect already is refused: ${authUrl}`, () => {
+    expect(() => connectUrlOf("authUrl", authUrl)).toThrow(/^authUrl must be without \/connect/);
+    expect(() => connectUrlOf("authUrl", new URL(authUrl))).toThrow(TypeError);
+  });
+}
+
+describe("a redirect_uri", () => {
+  for (const uri of [
+    "https://app.example/callback",
+    "https://APP.example:443/a/../callback?a=b&c=%20d",
+    "http://localhost:3000/callback",
+    "http://127.8.9.10/callback",
+    "http://[::1]:3000/callback",
+    "http://app.localhost/callback",
+  ]) {
+    test(`is taken as it is: ${uri}`, () => expect(redirectUri("redirectUri", uri)).toBe(uri));
+  }
+  for (const uri of [
+    "http://app.example/callback",
+    "http://localhost.evil.example/callback",
+    "http://192.168.1.1/callback",
+    "com.example.app:/callback",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    "ftp://localhost/callback",
+    "https://user@app.example/callback",
+    "https://:password@app.example/callback",
+    "https://app.example/callback#a",
+    "/callback",
+    " https://app.example/callback",
+    "",
+    5,
+    null,
+    undefined,
+    ["https://app.example/callback"],
+    new URL("https://app.example/callback"),
+  ]) {
+    test(`is refused, and named: ${uri}`, () => {
+      expect(() => redirectUri("redirectUri", uri)).toThrow(TypeError);
+      expect(() => redirectUri("redirectUri", uri)).toThrow(/^redirectUri must /);
     });
   }
 });
@@ -188,7 +238,7 @@ describe("an address that secrets are sent to is refused:", () => {
     test(name, () => {
       expect(() => secureUrl("authUrl", url)).toThrow(TypeError);
       expect(() => secureUrl("authUrl", url)).toThrow(/^authUrl /);
-      expect(() => serviceAt(url, "https://{domain_prefix}.retail.example")).toThrow(/^authUrl /);
+      expect(() => connectUrlOf("authUrl", url)).toThrow(/^authUrl /);
     });
   }
 

@@ -2,8 +2,8 @@ import type { DomainPrefix } from "./domain-prefix.js";
 
 /** The addresses of the service, made from the two that an application is configured with. */
 export interface Service {
-  /** 4.1: where the retailer's browser is sent. */
-  readonly connectUrl: string;
+  /** 4.1: where the retailer's browser is sent; absent in a program in which nobody logs in. */
+  readonly connectUrl: string | undefined;
   /** {base_url} of one retailer, without a trailing slash. */
   baseUrl(domainPrefix: DomainPrefix): string;
   /** Whether all retailers have one origin: `{domain_prefix}` is a segment of the path. */
@@ -20,39 +20,49 @@ export function tokenUrl(baseUrl: string): string {
 /** @throws {TypeError} naming `authUrl` or `baseUrl`. */
 export function serviceAt(authUrl: unknown, baseUrl: unknown): Service {
   return {
-    connectUrl: connectUrl(authUrl),
+    connectUrl: authUrl === undefined ? undefined : connectUrlOf("authUrl", authUrl),
     baseUrl: baseUrlOf(baseUrl),
     sharesOrigin: sharesOrigin(baseUrl as string),
   };
 }
 
-function connectUrl(authUrl: unknown): string {
-  const url = secureUrl("authUrl", authUrl instanceof URL ? authUrl.href : authUrl);
-  return `${url.origin}${withoutTrailingSlash(url.pathname)}/connect`;
+/**
+ * `{auth_url}/connect` (4.1).
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function connectUrlOf(option: string, authUrl: unknown): string {
+  const { origin, pathname } = secureUrl(option, authUrl instanceof URL ? authUrl.href : authUrl);
+  const path = withoutTrailingSlash(pathname);
+  if (path.endsWith("/connect")) throw new TypeError(`${option} must be without /connect, which is appended`);
+  return `${origin}${path}/connect`;
 }
 
 /**
  * `{domain_prefix}` stands exactly once: as the first label of the host, or as a whole segment of the path.
  *
- * @throws {TypeError} naming `baseUrl`.
+ * @throws {TypeError} naming the option.
  */
-export function baseUrlOf(template: unknown): (domainPrefix: DomainPrefix) => string {
+export function baseUrlOf(template: unknown, option = "baseUrl"): (domainPrefix: DomainPrefix) => string {
   const parts = typeof template === "string" ? template.split(PLACEHOLDER) : [];
   const [before, after] = parts;
   if (parts.length !== 2 || before === undefined || after === undefined) {
-    throw new TypeError(`baseUrl must be a text that contains ${PLACEHOLDER} exactly once`);
+    throw new TypeError(
+      `${option} must be a text that contains ${PLACEHOLDER} exactly once${ifNone(template)}`,
+    );
   }
   const isFirstLabel = /^https?:\/\/$/i.test(before) && /^\.[^./?#\\]/.test(after);
   const isSegment = /^https?:\/\/[^/?#\\]+\/([^?#\\]*\/)?$/i.test(before) && /^(\/|$)/.test(after);
   if (!isFirstLabel && !isSegment) {
     throw new TypeError(
-      `baseUrl must have ${PLACEHOLDER} as the first label of its host or as a segment of its path`,
+      `${option} must have ${PLACEHOLDER} as the first label of its host or as a segment of its path`,
     );
   }
   const sample = labelNotIn(template as string);
-  const url = secureUrl("baseUrl", `${before}${sample}${after}`);
+  const url = secureUrl(option, `${before}${sample}${after}`);
   const [head, tail] = `${url.origin}${withoutTrailingSlash(url.pathname)}`.split(sample);
-  if (head === undefined || tail === undefined) throw new TypeError("baseUrl must not contain dot segments");
+  if (head === undefined || tail === undefined)
+    throw new TypeError(`${option} must not contain dot segments`);
   return (domainPrefix) => head + domainPrefix + tail;
 }
 
@@ -71,7 +81,7 @@ function labelNotIn(text: string): string {
 /** A URL that secrets may be sent to: https, or http on this machine; no credentials, query or fragment. */
 export function secureUrl(option: string, text: unknown): URL {
   if (typeof text !== "string" || !URL.canParse(text))
-    throw new TypeError(`${option} must be an absolute URL${text === undefined ? "; none was given" : ""}`);
+    throw new TypeError(`${option} must be an absolute URL${ifNone(text)}`);
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
     throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
@@ -79,6 +89,30 @@ export function secureUrl(option: string, text: unknown): URL {
   if (url.username || url.password) throw new TypeError(`${option} must not contain a user name or password`);
   if (/[?#]/.test(text)) throw new TypeError(`${option} must have no query and no fragment`);
   return url;
+}
+
+/**
+ * An address that codes come back to (RFC 9700, 2.6): https, or http on this machine. It stays as it was written,
+ * because the service compares it with the registered one.
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function redirectUri(option: string, value: unknown): string {
+  if (typeof value !== "string" || !URL.canParse(value) || /[\s#]/.test(value)) {
+    throw new TypeError(
+      `${option} must be an absolute URL without a fragment, exactly as registered${ifNone(value)}`,
+    );
+  }
+  const { protocol, hostname, username, password } = new URL(value);
+  if (protocol !== "https:" && !(protocol === "http:" && isLoopback(hostname)))
+    throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
+  if (username || password) throw new TypeError(`${option} must not contain a user name or password`);
+  return value;
+}
+
+/** The end of a message about an option that has to be given. */
+export function ifNone(value: unknown): string {
+  return value === undefined ? "; none was given" : "";
 }
 
 function isLoopback(hostname: string): boolean {

@@ -36,8 +36,8 @@ export interface TokenAnswer {
 
 /** What a caller may add to one exchange. */
 export interface ExchangeExtra {
-  /** The `redirect_uri` of this login, where it differs from the configured one. */
-  redirectUri?: string;
+  /** The `redirect_uri` of this login, where it differs from the configured one. https, or http on loopback. */
+  redirectUri?: string | undefined;
   /** Further form parameters; the five of 4.2 cannot be replaced. */
   params?: Record<string, string>;
   /** May turn an error answer (neither 2xx nor 429) into an error of its own; `undefined` or `null`: ours is thrown. */
@@ -48,7 +48,7 @@ export interface TokenEndpointOptions {
   service: Service;
   clientId: string;
   clientSecret: string;
-  redirectUri: string;
+  redirectUri: string | undefined;
   timeoutMs: number;
   userAgent: string;
   fetch: typeof globalThis.fetch;
@@ -103,7 +103,12 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
 
   return {
     exchange(domainPrefix, code, { redirectUri = options.redirectUri, params, parseErrorResponse } = {}) {
-      const form = { ...params, grant_type: "authorization_code", code, redirect_uri: redirectUri };
+      const form = {
+        ...params,
+        grant_type: "authorization_code",
+        code,
+        ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
+      };
       const refused = (status: number, errorDescription: string | undefined) => {
         options.onCodeRefused?.(domainPrefix);
         return new TokenEndpointError(

@@ -47,7 +47,9 @@ interface ClientOptions extends CommonOptions {
 /** Passport style: the strategy makes the client; it is `strategy.client`. */
 interface PassportOptions
   extends CommonOptions,
-    Omit<RetailPosOptions, "clientId" | "redirectUri" | "store" | "clock"> {
+    Omit<RetailPosOptions, "authUrl" | "clientId" | "redirectUri" | "scope" | "store" | "clock"> {
+  /** {auth_url}, as in core's options; a strategy is for logins. */
+  authUrl: string | URL;
   /** Of the registered application (2.1). */
   clientID: string;
   /** Exactly as registered; a relative one is resolved against each request. */
@@ -131,7 +133,14 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
     callbackUrl(options.callbackURL ?? "/");
     return options.client;
   }
-  const { clientID, callbackURL, tokenStore, store: _stateStore, ...rest } = options as PassportOptions;
+  const {
+    clientID,
+    callbackURL,
+    tokenStore,
+    scope: _scope,
+    store: _stateStore,
+    ...rest
+  } = options as PassportOptions; // scopes and states are the strategy's own
   if (typeof clientID !== "string" || clientID.trim() === "")
     throw new TypeError("clientID must be a non-empty text");
   if (tokenStore !== undefined && typeof (tokenStore as Partial<TokenStore> | null)?.load !== "function") {

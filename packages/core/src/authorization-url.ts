@@ -1,0 +1,60 @@
+import type { CheckedOptions } from "./options.js";
+import { redirectUri as checkedRedirectUri } from "./service.js";
+
+/** What one login may have of its own. */
+export interface AuthorizationRequest {
+  /** The `redirect_uri` of this login, if it differs from the configured one. */
+  redirectUri?: string | undefined;
+  /** Sent only if given, in place of the configured one (R1). */
+  scope?: string | undefined;
+}
+
+type LoginOptions = Pick<CheckedOptions, "service" | "clientId" | "redirectUri" | "scope">;
+
+/**
+ * Where the retailer's browser is sent (4.1).
+ *
+ * @throws {TypeError}
+ */
+export function authorizationUrl(
+  options: LoginOptions,
+  state: string,
+  more: AuthorizationRequest | undefined,
+): URL {
+  const { connectUrl } = options.service;
+  const redirectUri = redirectUriOfLogin(options, more?.redirectUri);
+  if (connectUrl === undefined) throw missing(["authUrl"]);
+  if (typeof state !== "string" || state.length < 8)
+    throw new TypeError("state must have at least 8 characters");
+  const scope = more?.scope ?? options.scope;
+  if (scope !== undefined && (typeof scope !== "string" || scope.trim() === ""))
+    throw new TypeError("scope must be a non-empty text");
+  const url = new URL(connectUrl);
+  url.search = new URLSearchParams({
+    response_type: "code",
+    client_id: options.clientId,
+    redirect_uri: redirectUri,
+    state,
+    ...(scope !== undefined && { scope }),
+  }).toString();
+  return url;
+}
+
+/**
+ * The `redirect_uri` of one login: its own, else the configured one. It has to be the same in 4.1 and 4.2.
+ *
+ * @throws {TypeError} for one that no code may be sent to, and in a program that is not configured for logins.
+ */
+export function redirectUriOfLogin(
+  { service, redirectUri }: Pick<CheckedOptions, "service" | "redirectUri">,
+  own: string | undefined,
+): string {
+  if (own !== undefined) return checkedRedirectUri("redirectUri", own);
+  if (redirectUri !== undefined) return redirectUri;
+  throw missing(service.connectUrl === undefined ? ["authUrl", "redirectUri"] : ["redirectUri"]);
+}
+
+function missing(names: string[]): TypeError {
+  const needed = names.length > 1 ? `${names.join(" and ")} are` : `${names[0]} is`;
+  return new TypeError(`${needed} needed for a login; none was given`);
+}

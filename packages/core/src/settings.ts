@@ -1,0 +1,60 @@
+import { baseUrlOf, connectUrlOf, redirectUri } from "./service.js";
+
+/** What `retailPos` has to be told of the service and of the application. */
+export interface Settings {
+  /** {auth_url}; absent together with `redirectUri` in a program in which nobody logs in. */
+  authUrl?: string;
+  /** {base_url} as a template. */
+  baseUrl: string;
+  /** Of the registered application (2.1). */
+  clientId: string;
+  /** Of the registered application. */
+  clientSecret: string;
+  /** As registered with the application. */
+  redirectUri?: string;
+  /** Sent only if given (R1). */
+  scope?: string;
+}
+
+/**
+ * Reads `RETAIL_POS_AUTH_URL`, `_BASE_URL`, `_CLIENT_ID`, `_CLIENT_SECRET`, `_REDIRECT_URI` and `_SCOPE`, to be spread
+ * into `retailPos({ ...settingsFromEnv(), ... })`. An empty variable is a missing one. `_AUTH_URL` and `_REDIRECT_URI`
+ * may both be missing: then nobody can log in.
+ *
+ * @param env default `process.env`, if there is a `process`.
+ * @throws {TypeError} naming every variable that is missing or wrong, at once, and no value.
+ */
+export function settingsFromEnv(
+  env: Record<string, string | undefined> = globalThis.process?.env ?? {},
+): Settings {
+  const problems: string[] = [];
+  const read = (name: string) => env[`RETAIL_POS_${name}`]?.trim() && env[`RETAIL_POS_${name}`];
+  const [authUrl, redirectTo, scope] = [read("AUTH_URL"), read("REDIRECT_URI"), read("SCOPE")];
+
+  /** The variable, once the check has seen it. */
+  function wanted(name: string, check: (variable: string, value: string) => unknown = () => {}): string {
+    const [variable, value] = [`RETAIL_POS_${name}`, read(name)];
+    if (!value) problems.push(`${variable} is missing`);
+    else {
+      try {
+        check(variable, value);
+      } catch (error) {
+        problems.push((error as Error).message);
+      }
+    }
+    return value ?? "";
+  }
+
+  const settings = {
+    ...((authUrl || redirectTo) && {
+      authUrl: wanted("AUTH_URL", connectUrlOf),
+      redirectUri: wanted("REDIRECT_URI", redirectUri),
+    }),
+    baseUrl: wanted("BASE_URL", (name, value) => baseUrlOf(value, name)),
+    clientId: wanted("CLIENT_ID"),
+    clientSecret: wanted("CLIENT_SECRET"),
+    ...(scope && { scope }),
+  };
+  if (problems.length > 0) throw new TypeError(`The environment is not complete: ${problems.join("; ")}`);
+  return settings;
+}
