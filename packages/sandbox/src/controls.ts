@@ -67,6 +67,7 @@ export function newControls(service: Service): Controls {
     now,
     ...logins(service),
     ...personalTokenControls(service),
+    // A getter, so that each look sees what has arrived meanwhile.
     get requests() {
       return log.entries();
     },
@@ -77,6 +78,7 @@ export function newControls(service: Service): Controls {
 
 function logins(service: Service): Pick<Controls, "approve" | "consent" | "decline"> {
   const { settings, retailers } = service;
+  // The same limit as on the consent page: a test that goes past it should not find out in production.
   const connectable = (domainPrefix: string): Retailer => {
     const retailer = retailers.get(domainPrefix);
     if (!canConnect(retailers, retailer, settings.approved)) throw new Error(limitProblem);

@@ -46,6 +46,7 @@ export const demoApplication = {
   redirectUri: "http://localhost:3000/auth/retail-pos/callback",
 } as const;
 
+/** The limit is far above what a client needs that asks once per expiry (section 8), and low enough to be met by a test. */
 const defaults: Settings = {
   ...demoApplication,
   port: 0,
@@ -63,6 +64,7 @@ export function readOptions(options: SandboxOptions): Settings {
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(defaults, name)) throw new TypeError(`${name} is not an option of startSandbox`);
   }
+  // An `undefined` would otherwise take the default's place.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const settings: Required<SandboxOptions> = { ...defaults, ...given };
   checkService(settings);

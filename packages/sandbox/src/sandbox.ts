@@ -41,6 +41,7 @@ export interface Application {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = readOptions(options);
   const server = createServer();
+  // It listens before the service is made, because the service's addresses hold the port. Nobody knows it yet.
   const service = newService(settings, await listen(server, settings.port));
   const controls = newControls(service);
   const pages = openConsole(service, controls);
@@ -77,6 +78,7 @@ function closing(server: Server): () => Promise<void> {
   return () => {
     closed ??= new Promise((resolve) => {
       server.close(() => resolve());
+      // Without this the faults that never answer would keep it open.
       server.closeAllConnections();
     });
     return closed;

@@ -39,6 +39,7 @@ export function openConsole(service: Service, controls: Controls): ConsolePages 
       const isReading = request.method === "GET" || request.method === "HEAD";
       if (request.path === "/console/actions") return sendAnswer(response, act(controls, pageToken, request));
       if (!isReading) return sendAnswer(response, methodNotAllowed("GET, HEAD"));
+      // A stream that another site's page opened would hold a connection for as long as it likes.
       if (request.path === "/console/events" && !isCrossSite(request)) return watch(service, response);
       const page = pages[request.path];
       sendAnswer(response, page ? page(request) : jsonAnswer(404, { error: "not_found" }));

@@ -73,6 +73,7 @@ function topBar({ settings }: Service): Html {
 </header>`;
 }
 
+/** What somebody does who opened this page first. */
 function firstSteps({ addresses, settings }: Service): Html {
   const preview = new URL(`${addresses.authUrl}/connect`);
   preview.search = new URLSearchParams({

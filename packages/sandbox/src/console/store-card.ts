@@ -28,6 +28,7 @@ export function storeCard(service: Service, prefix: string): Html {
 </article>`;
 }
 
+/** In one word where the store is in a login's life; the newest login decides. */
 function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Grant | undefined) {
   if (newest && isUsable(newest)) return { className: "good", words: "Connected", hint: "" };
   if (newest) return { className: "bad", words: "Login needed", hint: "" };
@@ -56,6 +57,7 @@ function grantRows(service: Service, grant: Grant, earlier: number): Html {
   ${earlier > 0 && html`<p class="nothing">${earlier === 1 ? "One earlier login" : `${earlier} earlier logins`} of this store as well.</p>`}`;
 }
 
+/** What is set up to go wrong, and the button that takes it back; nothing if all is well. */
 function troubles(service: Service, domainPrefix: string): Html {
   const limitedUntil = service.rateLimiter.limitedUntil(domainPrefix);
   const faults = service.faults
@@ -73,6 +75,7 @@ function troubles(service: Service, domainPrefix: string): Html {
 }
 
 function buttons(service: Service, domainPrefix: string, newest: Grant | undefined): Html {
+  // A button that would change nothing cannot be pressed.
   const hasAccess = newest?.access.some((access) => service.now() < access.expiresAt) ?? false;
   return html`
   <div class="actions" role="group" aria-label="Make something go wrong">

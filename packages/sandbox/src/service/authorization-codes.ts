@@ -31,6 +31,7 @@ export function authorizationCodes(now: () => number): AuthorizationCodes {
   const codes = new Map<string, AuthorizationCode>();
   const isFresh = (code: AuthorizationCode) => now() - code.issuedAt <= codeLifetimeMs;
 
+  /** A spent code stays until it is old: used twice it has to be recognised (RFC 6749 4.1.2). */
   function forgetOld(): void {
     for (const [fingerprint, code] of codes) if (!isFresh(code)) codes.delete(fingerprint);
   }
@@ -44,6 +45,7 @@ export function authorizationCodes(now: () => number): AuthorizationCodes {
     },
     redeemable(value, domainPrefix, redirectUri) {
       const code = codes.get(fingerprintOf(value));
+      // Another store's code is not told from one that never was.
       if (!code || code.domainPrefix !== domainPrefix) return { refused: "This store issued no such code." };
       if (code.spentOn) return { refused: "This code has been used already.", replayOf: code.spentOn };
       if (!isFresh(code)) return { refused: "This code is older than ten minutes." };

@@ -21,6 +21,7 @@ export function connect(service: Service, request: Incoming): Answer {
 /** The address an approval sends the browser to (2.3), with a fresh code in it. */
 export function approve(service: Service, retailer: Retailer, state: string, redirectUri: string): URL {
   const { domainPrefix } = retailer;
+  // The first approval counts towards the 30 stores (section 8); a store that logs in again counts once.
   retailer.approvedAt ??= service.now();
   const code = service.codes.issue(domainPrefix, redirectUri);
   storeChanged(service, domainPrefix);
@@ -43,6 +44,7 @@ function askForConsent(service: Service, { query }: Incoming): Answer {
 
 function answerConsent(service: Service, request: Incoming): Answer {
   const form = new URLSearchParams(request.body);
+  // Another site's page could send this form from a retailer's browser, and nobody would have been asked.
   if (isCrossSite(request))
     return problemPage(403, "This answer came from another site", "Nothing was approved.");
   if (mediaTypeOf(request) !== "application/x-www-form-urlencoded" || repeatedNames(form).length > 0) {

@@ -21,6 +21,7 @@ export async function misbehave(fault: ActiveFault, exchange: Exchange): Promise
   }
   switch (fault.kind) {
     case "silence":
+      // Nothing is sent and nothing closed: the connection ends with the client's patience, or with the sandbox.
       fault.strike();
       return undefined;
     case "reset":
@@ -34,7 +35,7 @@ export async function misbehave(fault: ActiveFault, exchange: Exchange): Promise
     case "late":
       return sendLate(response, dress(work()), fault);
     case "reset-after":
-      work();
+      work(); // before the cut: a refresh token has been rotated, and nobody hears of it
       return cut(response, fault);
   }
 }

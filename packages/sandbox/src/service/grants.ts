@@ -67,6 +67,7 @@ export function issuedGrants(rotation: Rotation, lifetimeMs: number, now: () => 
       renewals: 0,
       lastIssuedAt: now(),
     };
+    // Here what is of no more use goes, so that a store which logs in all day does not fill the memory.
     byRetailer.set(domainPrefix, [...of(domainPrefix).filter(isOfUse), grant]);
     return {
       grant,
@@ -85,7 +86,8 @@ export function issuedGrants(rotation: Rotation, lifetimeMs: number, now: () => 
       grant.access = [...grant.access.filter(isAlive), access];
       return tokens;
     }
-    // The spent refresh token takes the access tokens issued with it along.
+    // The spec is silent; services of this kind end the access tokens issued with the spent refresh token, so that
+    // a client has to cope with a 401 for a token that it believes alive.
     const next = newSecret("refresh");
     grant.refresh = next.kept;
     grant.access = [access];

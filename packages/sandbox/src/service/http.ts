@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
-/** A request, read whole. */
+/**
+ * A request, read whole. Endpoints are functions from one of these to an {@link Answer}: they know no sockets, so that
+ * a fault can take the answer and spoil it.
+ */
 export interface Incoming {
   readonly method: string;
   /** Without the query, exactly as sent: nothing decoded, no dot segments resolved. */

@@ -9,6 +9,7 @@ export interface PendingConsents {
 
 /** How long a consent page may lie open. The spec is silent. */
 const patienceMs = 1_800_000;
+/** Whoever opens more of them pushes the oldest out. */
 const most = 500;
 
 export function pendingConsents(now: () => number): PendingConsents {
@@ -24,7 +25,7 @@ export function pendingConsents(now: () => number): PendingConsents {
     },
     answer(id) {
       const found = pending.get(id);
-      pending.delete(id);
+      pending.delete(id); // a form that is sent twice approves once
       return found && now() - found.openedAt <= patienceMs ? found.state : undefined;
     },
   };

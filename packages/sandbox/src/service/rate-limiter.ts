@@ -29,6 +29,7 @@ export function rateLimiter(
   function current(domainPrefix: string): { used: number; resetAt: number } {
     const held = windows.get(domainPrefix);
     if (held && now() < held.resetAt) return held;
+    // It begins with the first request after the last one ended, so that tests need not know where the clock stands.
     const fresh = { used: 0, resetAt: now() + windowMs };
     windows.set(domainPrefix, fresh);
     return fresh;

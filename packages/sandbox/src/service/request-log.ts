@@ -40,6 +40,7 @@ export interface RequestLog {
   latest(count: number): LoggedRequest[];
 }
 
+/** Some megabytes, and more than a test looks back. */
 const kept = 10_000;
 
 /** `clientSecret` is what must not be shown; `onChange` hears of every arrival and of every outcome. */
@@ -59,6 +60,7 @@ export function requestLog(
       entries.push(entry);
       if (entries.length > kept) entries.shift();
       onChange(entry);
+      // The same entry is filled in when the outcome is known; who looks before sees a request without an answer.
       return (outcome) => onChange(Object.assign(entry, outcome));
     },
     entries: () => entries.map((entry) => ({ ...entry })),

@@ -28,6 +28,7 @@ export const notApprovedLimit = 30;
 
 export function retailerAccounts(stores: readonly NamedStore[]): Retailers {
   const byPrefix = new Map(stores.map((store, index) => [store.domainPrefix, openAccount(store, index)]));
+  // A DNS label has no letter case.
   const find = (domainPrefix: string) => byPrefix.get(String(domainPrefix).toLowerCase());
   return {
     all: [...byPrefix.values()],

@@ -19,7 +19,10 @@ import { sampleApi } from "./sample-api.js";
 import { type Service, storeChanged } from "./service.js";
 import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
 
-/** One request from its first byte to its answer. Never rejects. */
+/**
+ * Which endpoint a request is for, and what every request goes through on the way: the host check, the log, the rate
+ * limit's count, a fault that waits for it. Never rejects.
+ */
 export async function route(
   service: Service,
   pages: ConsolePages,
@@ -48,6 +51,7 @@ export async function route(
 async function answerStore(service: Service, request: Incoming, response: ServerResponse): Promise<void> {
   const [, domainPrefix = "", api, version, last, ...rest] = request.segments;
   const retailer = service.retailers.find(domainPrefix);
+  // Compared as sent: a client that puts "%2e%2e" or a double slash into a path should see that it does not arrive.
   const isToken = api === "api" && version === "1.0" && last === "token" && rest.length === 0;
   if (isToken) return answerToken(service, retailer, request, response);
   if (!retailer || api !== "api")
@@ -93,6 +97,7 @@ async function answerFaulty(service: Service, exchange: StoreExchange, work: () 
     outcome(outcomeOf(answer));
     return sendAnswer(response, answer);
   }
+  // Told at once: the answer may be held back for long, or never come.
   outcome({ fault: fault.kind });
   storeChanged(service, retailer.domainPrefix);
   const { trapUrl } = service.addresses;

@@ -101,6 +101,7 @@ function readOrder(body: string): { product_id: string; quantity: number } | und
     : undefined;
 }
 
+/** In whole cents: prices are decimal text, and binary fractions would show in the sum. */
 function totalOf({ price }: Product, quantity: number): string {
   const cents = Math.round(Number(price) * 100) * quantity;
   return (cents / 100).toFixed(2);

@@ -8,7 +8,10 @@ import { type RateLimiter, rateLimiter } from "./rate-limiter.js";
 import { type LoggedRequest, type RequestLog, requestLog } from "./request-log.js";
 import { type Retailers, retailerAccounts } from "./retailer-accounts.js";
 
-/** Everything the service knows. It is made once per sandbox and passed to every endpoint. */
+/**
+ * Everything the service knows, each concern in a file of its own. It is made once per sandbox and passed to every
+ * endpoint, so that two sandboxes in one process share nothing.
+ */
 export interface Service {
   readonly settings: Settings;
   readonly addresses: Addresses;
@@ -68,6 +71,7 @@ export function storeChanged({ watchers }: Service, domainPrefix?: string): void
 }
 
 function addressesAt(port: number): Addresses {
+  // A retailer is a path segment here and not a host label: *.localhost has no address on every machine.
   const url = `http://127.0.0.1:${port}`;
   return {
     url,

@@ -27,6 +27,7 @@ export function tokenEndpoint(
   const form = new URLSearchParams(request.body);
   const [repeated] = repeatedNames(form);
   if (repeated !== undefined) return refusal("invalid_request", `${repeated} was sent more than once.`);
+  // Before the grant is looked at: who is not the application learns nothing about codes and refresh tokens.
   const unknownClient = whyNotTheClient(service, request, form);
   if (unknownClient) return unknownClient;
 
@@ -79,6 +80,7 @@ function issued(service: Service, domainPrefix: string, tokens: IssuedTokens): A
     {
       access_token: accessToken,
       token_type: "Bearer",
+      // Rounded down, both: a client that counts on them is never late.
       expires: Math.floor(expiresAt / 1000),
       expires_in: Math.floor((expiresAt - service.now()) / 1000),
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),

@@ -18,6 +18,6 @@ export function escapeHtml(text: string): string {
 function fill(hole: Hole): string {
   if (hole === undefined || hole === false) return "";
   if (typeof hole === "string" || typeof hole === "number") return escapeHtml(String(hole));
-  if ("html" in hole) return hole.html;
+  if ("html" in hole) return hole.html; // made by the tag, so what was put into it is escaped already
   return hole.map((piece) => piece.html).join("");
 }
