@@ -31,12 +31,24 @@ export interface FakeService {
   spent(retailer?: string): string[];
   /** Scripts for the next requests, one each. */
   next(...scripts: Script[]): void;
+  /** Holds the next request, before anything is done about it. */
+  holdNext(): HeldRequest;
   /** What is done where no script is left; `undefined`: the regular answer. */
   always(script: Script | undefined): void;
   /** The refresh token that the service would accept now. */
   valid(retailer: string): string | undefined;
   /** What the service forgets, as if its operator had revoked it. */
   revoke(retailer: string): void;
+}
+
+/** A token request that has left the client and waits at the service. */
+export interface HeldRequest {
+  /** The service does what it always does, and answers. */
+  release(): void;
+  /** It answers this instead, and does nothing. */
+  answer(response: Response): void;
+  /** The connection breaks, and nothing is done. */
+  fail(error: Error): void;
 }
 
 /**
@@ -72,6 +84,12 @@ export function fakeService({ rotates = true, lifetimeSeconds = 86_400 } = {}): 
         .filter((request) => retailer === undefined || request.retailer === retailer)
         .flatMap(({ form }) => form.get("refresh_token") ?? []),
     next: (...more) => void scripts.push(...more),
+    holdNext() {
+      const { promise, resolve, reject } = later<Response | undefined>();
+      promise.catch(() => {}); // it may fail before a request has come
+      scripts.push(async (_, regular) => (await promise) ?? regular());
+      return { release: () => resolve(undefined), answer: resolve, fail: reject };
+    },
     always: (script) => {
       fallback = script;
     },

@@ -3,7 +3,6 @@ import {
   failureOf,
   fakeService,
   json,
-  later,
   oauthError,
   type Script,
   start,
@@ -36,23 +35,21 @@ describe("exchanges of one retailer", () => {
     const { pos, service, login, value, time } = start();
     await login();
     time.now += 2 * 86_400_000;
-    const held = later<Response>();
-    service.next(() => held.promise);
+    const held = service.holdNext();
     const slow = pos.exchange("shop", "code");
     await pos.exchange("other", "code");
     expect(await value()).toBe("access-shop-2");
-    held.resolve(json({ access_token: "late", refresh_token: "late", expires_in: 60 }));
+    held.answer(json({ access_token: "late", refresh_token: "late", expires_in: 60 }));
     expect((await slow).access.value).toBe("late");
   });
 
   test("that wait are bounded: past a hundred, the next is told to come back", async () => {
     const { pos, service } = start();
-    const held = later<Response>();
-    service.next(() => held.promise);
+    const held = service.holdNext();
     const waiting = Array.from({ length: 100 }, (_, at) => pos.exchange("shop", `code-${at}`));
     const error = await failureOf(pos.exchange("shop", "one more"));
     expect(error).toMatchObject({ code: "rate_limited", retryAt: T0 + 1000 });
-    held.resolve(json({ access_token: "a", refresh_token: "r", expires_in: 60 }));
+    held.answer(json({ access_token: "a", refresh_token: "r", expires_in: 60 }));
     expect(await Promise.all(waiting)).toHaveLength(100);
     expect(service.seen).toHaveLength(100);
   });

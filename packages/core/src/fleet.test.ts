@@ -178,16 +178,12 @@ describe("renewDue", () => {
     time.now += 2 * DAY_MS;
     service.next(() => json({}, 429));
     await failureOf(pos.tokens("shop-0").token());
-    const held = later();
-    service.next(async (_, regular) => {
-      await held.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     const caller = pos.tokens("shop-1").token();
     await settled();
     const run = pos.renewDue();
     await settled();
-    held.resolve();
+    held.release();
     await caller;
     expect(await run).toMatchObject({ seen: 2, due: 1, renewed: 0, elsewhere: 1, failed: 0 });
   });

@@ -4,7 +4,6 @@ import {
   failureOf,
   fakeService,
   json,
-  later,
   oauthError,
   settled,
   start,
@@ -169,16 +168,12 @@ describe("a verdict needs a store that was asked after the refusal", () => {
     const { gated, p0, p1, service, time } = twoProcesses();
     await p0.login();
     time.now += 2 * DAY_MS;
-    const heard = later();
-    service.next(async () => {
-      await heard.promise;
-      return oauthError("invalid_grant");
-    });
+    const held = service.holdNext();
     const asked = failureOf(p0.value());
     await settled();
     await p1.login();
     const [save, load] = [gated.stop("save", BEFORE), gated.stop("load", BEFORE)];
-    heard.resolve();
+    held.answer(oauthError("invalid_grant"));
     await save.asked;
     save.fail();
     await load.asked;
@@ -192,16 +187,12 @@ describe("a verdict needs a store that was asked after the refusal", () => {
     const { gated, p0, p1, service, time } = twoProcesses();
     await p0.login();
     time.now += 2 * DAY_MS;
-    const heard = later();
-    service.next(async () => {
-      await heard.promise;
-      return oauthError("invalid_grant");
-    });
+    const held = service.holdNext();
     const asked = failureOf(p0.value());
     await settled();
     await p1.login();
     const loads = [gated.stop("load", BEFORE), gated.stop("load", BEFORE)];
-    heard.resolve();
+    held.answer(oauthError("invalid_grant"));
     for (const load of loads) {
       await load.asked;
       load.fail();
@@ -258,18 +249,14 @@ describe("what is handed out", () => {
     const { p0, p1, service, time } = twoProcesses();
     await p0.login();
     time.now += 2 * DAY_MS;
-    const answer = later();
-    service.next(async () => {
-      await answer.promise;
-      return oauthError("invalid_grant");
-    });
+    const held = service.holdNext();
     const waiting = p0.value();
     await settled();
     service.next(() => json({ access_token: "short", refresh_token: "refresh-shop-9", expires_in: 5 }));
     await p1.pos.connect(await p1.pos.exchange("shop", "code"));
     time.now += 5_000;
     service.next(() => json({ access_token: "renewed", expires_in: 60 }));
-    answer.resolve();
+    held.answer(oauthError("invalid_grant"));
     expect(await waiting).toBe("renewed");
   });
 
@@ -292,13 +279,12 @@ describe("what is handed out", () => {
     const save = gated.stop("save", AFTER);
     const connecting = p0.pos.connect({ ...tokens, version: "again" });
     await save.asked;
-    const answer = later<Response>();
-    service.next(() => answer.promise);
+    const held = service.holdNext();
     const reported = p0.shop.token({ rejected: "access-shop-1" });
     await settled();
     save.goOn();
     await connecting;
-    answer.resolve(json({ access_token: "another", refresh_token: "refresh-shop-9", expires_in: 60 }));
+    held.answer(json({ access_token: "another", refresh_token: "refresh-shop-9", expires_in: 60 }));
     expect((await reported).value).not.toBe("access-shop-1");
     expect(await p0.value()).not.toBe("access-shop-1");
   });

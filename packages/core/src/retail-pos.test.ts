@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  failureOf,
-  json,
-  later,
-  oauthError,
-  settled,
-  start,
-  T0,
-} from "../../../test/support/fake-service.js";
+import { failureOf, json, oauthError, settled, start, T0 } from "../../../test/support/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import {
   ClientRefusedError,
@@ -191,18 +183,12 @@ describe("exchange", () => {
 
   test("of two retailers at the same time posts each code to its own retailer", async () => {
     const { pos, service } = start();
-    const gates = [later(), later()] as const;
-    for (const gate of gates) {
-      service.next(async (_, regular) => {
-        await gate.promise;
-        return regular();
-      });
-    }
+    const [first, second] = [service.holdNext(), service.holdNext()];
     const both = Promise.all([pos.exchange("shop", "shop-code"), pos.exchange("other", "other-code")]);
     await settled();
-    gates[1].resolve();
+    second.release();
     await settled();
-    gates[0].resolve();
+    first.release();
     expect((await both).map(({ access }) => access.value)).toEqual(["access-shop-1", "access-other-1"]);
     expect(service.seen.map(({ url, form }) => [url, form.get("code")])).toEqual([
       ["https://shop.example.com/api/1.0/token", "shop-code"],

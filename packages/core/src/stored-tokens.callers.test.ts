@@ -1,14 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  DAY_MS,
-  failureOf,
-  later,
-  type Script,
-  settled,
-  start,
-  T0,
-} from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, type Script, settled, start, T0 } from "../../../test/support/fake-service.js";
 import { NotConnectedError, RateLimitedError, TokenEndpointError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
@@ -31,17 +23,13 @@ describe("abort", () => {
     const { login, service, shop, time } = start();
     await login();
     time.now = T0 + DAY_MS;
-    const answer = later();
-    service.next(async (_, regular) => {
-      await answer.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     const controller = new AbortController();
     const waiting = Array.from({ length: 40 }, () => failureOf(shop.token({ signal: controller.signal })));
     await settled();
     controller.abort(new Error("gone"));
     for (const failure of await Promise.all(waiting)) expect(failure).toMatchObject({ message: "gone" });
-    answer.resolve();
+    held.release();
     await settled();
     process.off("warning", warn);
     expect(warnings).toEqual([]);
@@ -52,11 +40,7 @@ describe("abort", () => {
     const { login, service, shop, time } = start();
     await login();
     time.now = T0 + DAY_MS;
-    const answer = later();
-    service.next(async (_, regular) => {
-      await answer.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     const controller = new AbortController();
     const first = failureOf(shop.token({ signal: controller.signal }));
     await settled();
@@ -64,7 +48,7 @@ describe("abort", () => {
     const reason = new Error("gone");
     controller.abort(reason);
     expect(await first).toBe(reason);
-    answer.resolve();
+    held.release();
     expect((await second).value).toBe("access-shop-2");
     expect(service.spent()).toHaveLength(1);
   });
@@ -73,17 +57,13 @@ describe("abort", () => {
     const { login, service, shop, time, types, value } = start();
     await login();
     time.now = T0 + DAY_MS;
-    const answer = later();
-    service.next(async (_, regular) => {
-      await answer.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     const controller = new AbortController();
     const only = failureOf(shop.token({ signal: controller.signal }));
     await settled();
     controller.abort();
     expect(await only).toMatchObject({ name: "AbortError" });
-    answer.resolve();
+    held.release();
     await settled();
     expect(types()).toEqual(["connected", "renewed"]);
     expect(await value()).toBe("access-shop-2");
@@ -105,14 +85,13 @@ describe("abort", () => {
     const { login, service, shop, time, value } = start();
     await login();
     time.now = T0 + DAY_MS;
-    const answer = later<Response>();
-    service.next(() => answer.promise);
+    const held = service.holdNext();
     const controller = new AbortController();
     const callers = Array.from({ length: 10 }, () => failureOf(shop.token({ signal: controller.signal })));
     await settled();
     controller.abort();
     await Promise.all(callers);
-    answer.reject(new Error("broken"));
+    held.fail(new Error("broken"));
     await settled();
     time.now += 1000;
     expect(await value()).toBe("access-shop-2");

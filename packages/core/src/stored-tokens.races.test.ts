@@ -27,7 +27,7 @@ describe("while a renewal is under way", () => {
     await settled();
     await login();
     expect(await value()).toBe("access-shop-2");
-    renewing.resolve(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
+    renewing.answer(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
     expect(await waiting).toBe("access-shop-2");
     expect(await value()).toBe("access-shop-2");
     expect((await store.load(SHOP))?.refreshToken).toBe("refresh-shop-2");
@@ -39,7 +39,7 @@ describe("while a renewal is under way", () => {
     const waiting = value();
     await settled();
     await login();
-    renewing.resolve(oauthError("invalid_grant"));
+    renewing.answer(oauthError("invalid_grant"));
     expect(await waiting).toBe("access-shop-2");
     expect(await store.load(SHOP)).not.toHaveProperty("refusedAt");
     expect(types()).not.toContain("reconnect_required");
@@ -51,7 +51,7 @@ describe("while a renewal is under way", () => {
     await settled();
     await login();
     store.load = () => Promise.reject(new Error("the store cannot be read"));
-    renewing.resolve(oauthError("invalid_grant"));
+    renewing.answer(oauthError("invalid_grant"));
     expect([await waiting, await value()]).toEqual(["access-shop-2", "access-shop-2"]);
   });
 
@@ -61,7 +61,7 @@ describe("while a renewal is under way", () => {
     await settled();
     const { access } = await login();
     const reported = shop.token({ rejected: access.value });
-    renewing.resolve(json({ access_token: "access-of-the-older-renewal", expires_in: 60 }));
+    renewing.answer(json({ access_token: "access-of-the-older-renewal", expires_in: 60 }));
     expect((await reported).value).not.toBe(access.value);
     expect(await waiting).not.toBe("");
     expect(service.spent()).toHaveLength(2);
@@ -72,7 +72,7 @@ describe("while a renewal is under way", () => {
     const waiting = value();
     await settled();
     await login();
-    renewing.resolve(new Response("down", { status: 500 }));
+    renewing.answer(new Response("down", { status: 500 }));
     expect(await waiting).toBe("access-shop-2");
   });
 
@@ -81,7 +81,7 @@ describe("while a renewal is under way", () => {
     const waiting = failureOf(value());
     await settled();
     await pos.disconnect("shop");
-    renewing.resolve(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
+    renewing.answer(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
     expect(await waiting).toBeInstanceOf(NotConnectedError);
     expect(await failureOf(value())).toBeInstanceOf(NotConnectedError);
     expect(await store.load(SHOP)).toBeUndefined();
@@ -94,7 +94,7 @@ describe("while a renewal is under way", () => {
     await settled();
     await pos.disconnect("shop");
     await login();
-    renewing.resolve(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
+    renewing.answer(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
     expect(await waiting).toBe("access-shop-2");
     expect((await store.load(SHOP))?.refreshToken).toBe("refresh-shop-2");
   });
@@ -104,7 +104,7 @@ describe("while a renewal is under way", () => {
     const waiting = value();
     await settled();
     await start({ store }, service, time).login();
-    renewing.resolve(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
+    renewing.answer(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 86_400 }));
     expect(await waiting).toBe("access-shop-2");
     expect((await store.load(SHOP))?.refreshToken).toBe("refresh-shop-2");
   });
@@ -265,7 +265,7 @@ describe("a newer set found in the store is good only while it lives", () => {
     };
     await store.save(theirs);
     service.always(() => json({ access_token: "alive", expires_in: 60 }));
-    renewing.resolve(oauthError("invalid_grant"));
+    renewing.answer(oauthError("invalid_grant"));
     expect(await waiting).not.toBe("dead");
     expect(await store.load(SHOP)).not.toHaveProperty("refusedAt");
     expect(await value().catch((error: unknown) => error)).not.toBe("dead");
@@ -285,7 +285,7 @@ describe("a newer set found in the store is good only while it lives", () => {
     };
     await store.save(theirs);
     service.always(() => json({ access_token: "alive", expires_in: 60 }));
-    renewing.resolve(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 60 }));
+    renewing.answer(json({ access_token: "late", refresh_token: "late-refresh", expires_in: 60 }));
     expect(await waiting).not.toBe("dead");
   });
 });
@@ -296,8 +296,7 @@ async function withRenewing() {
   const started = start({ store });
   await started.login();
   started.time.now = T0 + DAY_MS;
-  const renewing = later<Response>();
-  started.service.next(() => renewing.promise);
+  const renewing = started.service.holdNext();
   return { ...started, store, renewing };
 }
 

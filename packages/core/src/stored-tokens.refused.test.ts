@@ -3,7 +3,6 @@ import {
   DAY_MS,
   failureOf,
   json,
-  later,
   oauthError,
   type Script,
   settled,
@@ -121,13 +120,12 @@ describe("a refused refresh token", () => {
     const one = start({ store });
     await one.login();
     one.time.now = T0 + DAY_MS;
-    const answer = later<Response>();
-    one.service.next(() => answer.promise);
+    const held = one.service.holdNext();
     const waiting = one.value();
     await settled();
     const two = start({ store }, one.service, one.time);
     expect(await two.value()).toBe("access-shop-2"); // its own lock: the first one's was lost
-    answer.resolve(oauthError("invalid_grant"));
+    held.answer(oauthError("invalid_grant"));
     expect(await waiting).toBe("access-shop-2");
     expect(await store.load(SHOP)).toMatchObject({ refreshToken: "refresh-shop-2" });
     expect(await store.load(SHOP)).not.toHaveProperty("refusedAt");
@@ -139,12 +137,11 @@ describe("a refused refresh token", () => {
     const { login, pos, service, time, value } = start({ store });
     await login();
     time.now = T0 + DAY_MS;
-    const answer = later<Response>();
-    service.next(() => answer.promise);
+    const held = service.holdNext();
     const waiting = failureOf(value());
     await settled();
     await pos.disconnect("shop");
-    answer.resolve(oauthError("invalid_grant"));
+    held.answer(oauthError("invalid_grant"));
     expect(await waiting).toMatchObject({ code: "not_connected" });
     expect(await store.load(SHOP)).toBeUndefined();
   });

@@ -3,7 +3,6 @@ import {
   DAY_MS,
   failureOf,
   json,
-  later,
   oauthError,
   settled,
   start,
@@ -117,17 +116,13 @@ test("a report during an early renewal waits for that one", async () => {
   const { login, service, shop, time } = start();
   await login();
   time.now = T0 + DAY_MS - 1000;
-  const answer = later();
-  service.next(async (_, regular) => {
-    await answer.promise;
-    return regular();
-  });
+  const held = service.holdNext();
   expect((await shop.token()).value).toBe("access-shop-1");
   await settled();
   const reported = shop.token({ rejected: "access-shop-1" });
   const bystander = shop.token();
   await settled();
-  answer.resolve();
+  held.release();
   expect((await reported).value).toBe("access-shop-2");
   expect((await bystander).value).toBe("access-shop-2");
   expect(service.spent()).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DAY_MS, fakeService, json, later, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { DAY_MS, fakeService, json, settled, start, T0 } from "../../../test/support/fake-service.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import type { TokenSet } from "./token-set.js";
@@ -28,17 +28,13 @@ describe("one renewal for everybody", () => {
     const { login, service, shop, time } = start();
     await login();
     time.now = T0 + DAY_MS;
-    const answer = later();
-    service.next(async (_, regular) => {
-      await answer.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     const callers = [shop.token()];
     for (let count = 0; count < 10; count += 1) {
       await settled();
       callers.push(shop.token());
     }
-    answer.resolve();
+    held.release();
     for (const { value } of await Promise.all(callers)) expect(value).toBe("access-shop-2");
     expect(service.spent()).toEqual(["refresh-shop-1"]);
   });
@@ -105,15 +101,11 @@ describe("before expiry", () => {
     const { login, service, shop, time, value } = start();
     await login();
     time.now = T0 + DAY_MS - 300_000;
-    const answer = later();
-    service.next(async (_, regular) => {
-      await answer.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     for (let count = 0; count < 100; count += 1) expect((await shop.token()).value).toBe("access-shop-1");
     await settled();
     expect(service.spent()).toEqual(["refresh-shop-1"]);
-    answer.resolve();
+    held.release();
     await settled();
     expect(await value()).toBe("access-shop-2");
     expect(service.spent()).toEqual(["refresh-shop-1"]);
@@ -165,16 +157,12 @@ describe("before expiry", () => {
     const { login, service, time, value } = start();
     await login();
     time.now = T0 + DAY_MS - 1;
-    const answer = later();
-    service.next(async (_, regular) => {
-      await answer.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     expect(await value()).toBe("access-shop-1");
     time.now += 1;
     const waiting = [value(), value()];
     await settled();
-    answer.resolve();
+    held.release();
     expect(await Promise.all(waiting)).toEqual(["access-shop-2", "access-shop-2"]);
     expect(service.spent()).toEqual(["refresh-shop-1"]);
   });

@@ -299,11 +299,7 @@ describe("a set that waits to be saved while the next renewal is under way", () 
     expect(await waiting).toBe("access-shop-2"); // unsaved
 
     time.now += DAY_MS - 1000;
-    const answer = later();
-    service.next(async (_, regular) => {
-      await answer.promise;
-      return regular();
-    });
+    const held = service.holdNext();
     expect(await value()).toBe("access-shop-2"); // starts the early renewal
     await settled();
     const recovered = later();
@@ -315,7 +311,7 @@ describe("a set that waits to be saved while the next renewal is under way", () 
     });
     expect(await value()).toBe("access-shop-2");
     await settled();
-    answer.resolve();
+    held.release();
     await settled();
     recovered.resolve();
     await passes(settled());
