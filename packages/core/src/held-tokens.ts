@@ -2,6 +2,7 @@ import { longestPauseAfter } from "./back-off.js";
 import { type CheckedStore, mayReplace } from "./checked-store.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { Rejections } from "./rejections.js";
+import type { RetailerClient } from "./retailer-client.js";
 import { isExpired, renewalDueAt } from "./token-life.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
 
@@ -68,6 +69,9 @@ export class HeldTokens {
   readonly domainPrefix: DomainPrefix;
   /** The renewal under way; only `renew` of stored-tokens.ts sets it. */
   renewing: Promise<Renewal> | undefined = undefined;
+
+  /** Kept for the next who asks for it; only `client` of stored-tokens.ts sets it. */
+  client: RetailerClient | undefined = undefined;
 
   readonly #around: Surroundings;
   #set: TokenSet | undefined = undefined;

@@ -1,6 +1,6 @@
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError } from "./errors.js";
-import { type RetailerClient, retailerClient } from "./retailer-client.js";
+import { type RetailerClient, retailerClients } from "./retailer-client.js";
 import { baseUrlOf, secureUrl, sharesOrigin } from "./service.js";
 import { isBearerValue, quietAccess } from "./token-set.js";
 
@@ -36,27 +36,25 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
     ? baseUrlOf(baseUrl)(domainPrefix)
     : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, "");
   const access = Object.freeze(quietAccess({ value: token }));
-  return retailerClient({
-    domainPrefix,
-    baseUrl: address,
+  const clientOf = retailerClients({
     sharesOrigin: isTemplate ? sharesOrigin(baseUrl) : isSegmentOf(domainPrefix, address),
     fetch: fetch ?? ((...call) => globalThis.fetch(...call)),
     renews: false,
-    source: {
-      async token(ask) {
-        const { signal, rejected } = ask ?? {};
-        signal?.throwIfAborted();
-        if (rejected === token) {
-          throw new ReconnectRequiredError(
-            `The Personal Token of retailer "${domainPrefix}" is refused: it was deleted, or its user reset the ` +
-              "password. An admin of the store has to create a new one",
-            { domainPrefix },
-          );
-        }
-        return access;
-      },
-      tokenNow: () => access,
+  });
+  return clientOf(domainPrefix, address, {
+    async token(ask) {
+      const { signal, rejected } = ask ?? {};
+      signal?.throwIfAborted();
+      if (rejected === token) {
+        throw new ReconnectRequiredError(
+          `The Personal Token of retailer "${domainPrefix}" is refused: it was deleted, or its user reset the ` +
+            "password. An admin of the store has to create a new one",
+          { domainPrefix },
+        );
+      }
+      return access;
     },
+    tokenNow: () => access,
   });
 }
 

@@ -6,19 +6,13 @@ import { exchanges } from "./exchange.js";
 import { loginBackOff as newLoginBackOff } from "./login-back-off.js";
 import { checkOptions, type RetailPosOptions } from "./options.js";
 import type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
-import { type RetailerClient, retailerClient } from "./retailer-client.js";
+import { type RetailerClient, retailerClients } from "./retailer-client.js";
 import type { RetailerStatus } from "./retailer-status.js";
 import { storedTokens } from "./stored-tokens.js";
 import { type ExchangeExtra, tokenEndpoint } from "./token-endpoint.js";
 import type { TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
 import { versionsOf } from "./versions.js";
-
-/**
- * Up to so many clients are kept to be handed out again, then all are dropped: a server wants one for each
- * request, and what requests leave behind costs more than what they compute.
- */
-const MOST_CLIENTS = 1_000;
 
 /** Login, tokens and calls for all retailers of one application. */
 export interface RetailPos {
@@ -107,46 +101,23 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const parts = { ...checked, endpoint, backOff, loginBackOff, versions: versionsOf(clientId) };
   const stored = storedTokens(parts);
   const exchange = exchanges({ ...parts, stored });
-  const clients = new Map<DomainPrefix, RetailerClient>();
+  const clientOf = retailerClients({ fetch, renews: true, sharesOrigin: service.sharesOrigin });
 
   return {
     authorizationUrl: (state, more) => authorizationUrl(checked, state, more),
     exchange,
     connect: stored.connect,
-    disconnect,
+    disconnect: async (domainPrefix) => stored.disconnect(parseDomainPrefix(domainPrefix)),
     tokens: stored.source,
-    retailer,
+    // A copy: what a caller changes of it is that caller's alone.
+    retailer: (domainPrefix) => ({ ...stored.client(domainPrefix, client) }),
     status: async (domainPrefix) => stored.status(parseDomainPrefix(domainPrefix)),
     retailers: (ask) => stored.retailers(ask?.signal),
     renewDue: stored.renewDue,
     claim: stored.claim,
   };
 
-  async function disconnect(domainPrefix: string): Promise<void> {
-    const prefix = parseDomainPrefix(domainPrefix);
-    await stored.disconnect(prefix);
-    clients.delete(prefix);
-  }
-
-  function retailer(domainPrefix: string): RetailerClient {
-    // A name that is known was checked when it became so.
-    const client = clients.get(domainPrefix as DomainPrefix) ?? clientOf(parseDomainPrefix(domainPrefix));
-    return { ...client }; // what a caller changes of it is that caller's alone
-  }
-
-  function clientOf(domainPrefix: DomainPrefix): RetailerClient {
-    const known = clients.get(domainPrefix);
-    if (known) return known;
-    const client = retailerClient({
-      domainPrefix,
-      baseUrl: service.baseUrl(domainPrefix),
-      source: stored.source(domainPrefix),
-      fetch,
-      renews: true,
-      sharesOrigin: service.sharesOrigin,
-    });
-    if (clients.size >= MOST_CLIENTS) clients.clear();
-    clients.set(domainPrefix, client);
-    return client;
+  function client(domainPrefix: DomainPrefix, source: TokenSource): RetailerClient {
+    return clientOf(domainPrefix, service.baseUrl(domainPrefix), source);
   }
 }

@@ -3,14 +3,15 @@ import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import nock from "nock";
 import { afterEach, describe, expect, test } from "vitest";
-import { parseDomainPrefix } from "./domain-prefix.js";
+import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import { memoryStore } from "./memory-store.js";
 import type { RetailPosOptions } from "./options.js";
 import { personalToken } from "./personal-token.js";
 import { retailPos } from "./retail-pos.js";
-import { retailerClient } from "./retailer-client.js";
+import { type RetailerClient, retailerClients } from "./retailer-client.js";
 import type { TokenSet } from "./token-set.js";
+import type { TokenSource } from "./token-source.js";
 
 const T0 = Date.UTC(2030, 0, 1);
 const DAY_MS = 86_400_000;
@@ -1066,4 +1067,14 @@ async function sentTwice(seen: Seen[], body: NonNullable<RequestInit["body"]>): 
     [type, true],
     [type, true],
   ]);
+}
+
+type Parts = Parameters<typeof retailerClients>[0] & {
+  domainPrefix: DomainPrefix;
+  baseUrl: string;
+  source: TokenSource;
+};
+
+function retailerClient({ domainPrefix, baseUrl, source, ...shared }: Parts): RetailerClient {
+  return retailerClients(shared)(domainPrefix, baseUrl, source);
 }

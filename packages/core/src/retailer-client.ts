@@ -26,11 +26,8 @@ export interface RetailerClient extends TokenSource {
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
 
+/** What all clients of one application share. */
 export interface RetailerClientOptions {
-  domainPrefix: DomainPrefix;
-  baseUrl: string;
-  /** Its functions need no `this`. */
-  source: TokenSource;
   fetch: typeof globalThis.fetch;
   /** Whether a 401 can be mended by a new token. */
   renews: boolean;
@@ -38,11 +35,24 @@ export interface RetailerClientOptions {
   sharesOrigin: boolean;
 }
 
-export function retailerClient(options: RetailerClientOptions): RetailerClient {
-  const { domainPrefix, baseUrl, source, renews } = options;
-  return { domainPrefix, baseUrl, ...source, fetch: fetchWithBearer };
+/** @returns makes one retailer's client; the functions of its source need no `this`. */
+export function retailerClients(
+  options: RetailerClientOptions,
+): (domainPrefix: DomainPrefix, baseUrl: string, source: TokenSource) => RetailerClient {
+  const { renews } = options;
+  return (domainPrefix, baseUrl, source) => ({
+    domainPrefix,
+    baseUrl,
+    ...source,
+    fetch: (input, init) => fetchWithBearer(baseUrl, source, input, init),
+  });
 
-  async function fetchWithBearer(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  async function fetchWithBearer(
+    baseUrl: string,
+    source: TokenSource,
+    input: string | URL | Request,
+    init?: RequestInit,
+  ): Promise<Response> {
     const call = { ...init };
     const url = addressWithin(baseUrl, input);
     const given = input instanceof Request ? input : undefined;

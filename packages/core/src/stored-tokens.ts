@@ -10,6 +10,7 @@ import { knownRetailers } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./renew-due.js";
 import { renewals as newRenewals } from "./renewals.js";
+import type { RetailerClient } from "./retailer-client.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
@@ -23,6 +24,13 @@ import type { Versions } from "./versions.js";
 export interface StoredTokens {
   /** @throws {InvalidDomainPrefixError} */
   source(domainPrefix: string): TokenSource;
+  /**
+   * What is made once for a retailer from its source, and lives as long as this process remembers the retailer: a
+   * server wants it for each request.
+   *
+   * @throws {InvalidDomainPrefixError}
+   */
+  client(domainPrefix: string, make: MakeClient): RetailerClient;
   connect(tokens: TokenSet): Promise<void>;
   disconnect(domainPrefix: DomainPrefix): Promise<void>;
   claim(key: string, forMs: number): Promise<boolean>;
@@ -34,6 +42,8 @@ export interface StoredTokens {
   /** A login met a 429: notes it on what is stored for the retailer, if there is anything. */
   limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void>;
 }
+
+type MakeClient = (domainPrefix: DomainPrefix, source: TokenSource) => RetailerClient;
 
 export interface StoredTokensOptions {
   endpoint: TokenEndpoint;
@@ -64,9 +74,11 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     renewDue: dueRenewals({ ...options, store, retailers, renewals }),
     limit,
     limited,
-    source(domainPrefix) {
-      // A name that is known was checked when it became so.
-      return sourceOf(retailers.get(domainPrefix as DomainPrefix) ?? unknown(domainPrefix));
+    source: (domainPrefix) => sourceOf(known(domainPrefix)),
+    client(domainPrefix, make) {
+      const held = known(domainPrefix);
+      held.client ??= make(held.domainPrefix, sourceOf(held));
+      return held.client;
     },
     async connect(given) {
       const tokens = copied(given) as TokenSet;
@@ -107,7 +119,10 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     if (stored) await renewals.noteLimit(held, stored, error);
   }
 
-  function unknown(domainPrefix: string): HeldTokens {
+  /** A name that is known was checked when it became so. */
+  function known(domainPrefix: string): HeldTokens {
+    const held = retailers.get(domainPrefix as DomainPrefix);
+    if (held) return held;
     try {
       return retailers.of(parseDomainPrefix(domainPrefix));
     } catch (error) {
