@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, oldest, schema, setUp, tearDown } from "../testing/postgres.js";
+import { version010 } from "../testing/version-0.1.0.js";
 import { type PostgresPool, postgresTokens } from "./index.js";
 
 const table = `${schema}.tokens`;
@@ -72,7 +73,7 @@ describe.skipIf(!canRun)("a claim on PostgreSQL", () => {
     ["pg 8.0.3", oldest],
   ])("needs no migrate() on the tables of 0.1.0, with %s", async (what, driver) => {
     const old = `${schema}.old_${what.length}`;
-    await pool.query(tablesOf010(old));
+    await pool.query(version010.schema(old));
     const { store } = postgresTokens({ pool: connect({}, driver), table: old });
     const answers = await Promise.all(Array.from({ length: 20 }, () => store.claim?.("login", 60_000)));
     expect(answers.filter(Boolean)).toHaveLength(1);
@@ -95,22 +96,3 @@ describe.skipIf(!canRun)("a claim on PostgreSQL", () => {
     };
   }
 });
-
-/** As its migrate() made them. */
-function tablesOf010(table: string): string {
-  return `
-CREATE TABLE ${table} (
-  domain_prefix text PRIMARY KEY,
-  access_token  text NOT NULL,
-  expires_at    double precision,
-  refresh_token text NOT NULL,
-  issued_at     double precision NOT NULL,
-  version       text NOT NULL,
-  refused_at    double precision
-);
-CREATE UNLOGGED TABLE ${table}_lock (
-  key      text PRIMARY KEY,
-  owner    text NOT NULL,
-  ends_at  timestamptz NOT NULL
-);`;
-}

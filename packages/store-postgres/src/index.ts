@@ -1,8 +1,8 @@
 import type { Lock, TokenStore } from "@retail-pos/core";
-import { asker, type PostgresPool } from "./pool.js";
-import { postgresLock } from "./postgres-lock.js";
-import { postgresStore } from "./postgres-store.js";
+import { asker, type PostgresPool } from "./driver.js";
+import { lockOn } from "./lock.js";
 import { migrate, tablesAt } from "./schema.js";
+import { storeOn } from "./store.js";
 
 export type { PostgresPool };
 
@@ -24,8 +24,8 @@ export interface PostgresTokens {
   /** A lease in a row, on the database's clock. */
   readonly lock: Lock;
   /**
-   * Creates the two tables and their index if they are missing; safe to call at every start, from many processes at once.
-   * The schema has to exist. Rejects with an `Error` when they cannot be created.
+   * Creates the two tables, their index and columns that are missing; safe to call at every start, from many processes
+   * at once, also beside processes of version 0.1.0. The schema has to exist. Rejects with an `Error` if it cannot.
    */
   readonly migrate: () => Promise<void>;
 }
@@ -47,8 +47,8 @@ export function postgresTokens(options: PostgresTokensOptions): PostgresTokens {
   const tables = tablesAt(table);
   const ask = asker(pool);
   return {
-    store: postgresStore(ask, tables),
-    lock: postgresLock(ask, tables),
+    store: storeOn(ask, tables),
+    lock: lockOn(ask, tables),
     migrate: () => migrate(pool, tables),
   };
 }

@@ -1,4 +1,5 @@
-import { answerOf, failure, type PostgresPool } from "./pool.js";
+import { createHash } from "node:crypto";
+import { answerOf, failure, type PostgresPool } from "./driver.js";
 
 /** The two tables and their index, quoted: ready to stand in a statement. */
 export interface Tables {
@@ -7,6 +8,19 @@ export interface Tables {
   /** The name alone, as it is made, and where it is then: always in its table's schema. */
   readonly ends: { readonly name: string; readonly path: string };
 }
+
+/** Of the tokens' table. */
+export const COLUMNS = [
+  "domain_prefix",
+  "access_token",
+  "expires_at",
+  "refresh_token",
+  "issued_at",
+  "version",
+  "refused_at",
+  "limited_until",
+  "scope",
+] as const;
 
 /** PostgreSQL cuts longer names off; `_lock` and `_ends` have to fit behind. */
 const LONGEST_NAME = 63 - "_lock".length;
@@ -31,6 +45,11 @@ function isName(text: string): boolean {
   return /^[\p{L}_][\p{L}\p{N}_$-]*$/u.test(text) && Buffer.byteLength(text) <= LONGEST_NAME;
 }
 
+/** A key may be of any length, an index entry may not. */
+export function claimKey(key: string): string {
+  return `claim:${createHash("sha256").update(key).digest("hex")}`;
+}
+
 /**
  * The tables. `schema.sql` of this package is this text for the default name. Instants are epoch
  * milliseconds; a lease ends on the database's own clock.
@@ -44,8 +63,12 @@ CREATE TABLE IF NOT EXISTS ${tokens} (
   refresh_token text NOT NULL,
   issued_at     double precision NOT NULL,
   version       text NOT NULL,
-  refused_at    double precision
+  refused_at    double precision,
+  limited_until double precision,
+  scope         text
 );
+-- For a table that version 0.1.0 made.
+ALTER TABLE ${tokens} ADD COLUMN IF NOT EXISTS limited_until double precision, ADD COLUMN IF NOT EXISTS scope text;
 -- Unlogged: who holds a lock need not outlive the server, and taking one waits for no disk.
 CREATE UNLOGGED TABLE IF NOT EXISTS ${locks} (
   key      text PRIMARY KEY,
@@ -57,18 +80,24 @@ CREATE INDEX IF NOT EXISTS ${ends.name} ON ${locks} (ends_at) WHERE key LIKE 'cl
 `;
 }
 
-/** Makes what is missing. Needs no right to create anything if nothing is. */
-export async function migrate(pool: PostgresPool, { tokens, locks, ends }: Tables): Promise<void> {
-  const paths = [tokens, locks, ends.path];
-  const areThere = paths.map((_, index) => `to_regclass($${index + 1}) IS NOT NULL`).join(" AND ");
+/**
+ * Makes what is missing, also in tables that version 0.1.0 made. Needs no right to create anything if nothing is; what
+ * runs beside it goes on.
+ */
+export async function migrate(pool: PostgresPool, tables: Tables): Promise<void> {
+  const { tokens, locks, ends } = tables;
   try {
-    const { rows } = await answerOf(pool, `SELECT ${areThere} AS done`, paths);
+    const { rows } = await answerOf(pool, IS_DONE, [tokens, locks, ends.path, COLUMNS.length]);
     if (rows[0]?.["done"] === true) return;
     // One message without parameters is one transaction. The lock is for CREATE TABLE IF NOT EXISTS, which
     // fails when two run it at once.
-    const create = schemaSql({ tokens, locks, ends });
-    await answerOf(pool, `SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'));\n${create}`);
+    const alone = "SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'))";
+    await answerOf(pool, `${alone};\n${schemaSql(tables)}`);
   } catch (error) {
     throw failure(`create the tables ${tokens} and ${locks}`, error);
   }
 }
+
+const IS_DONE = `
+  SELECT to_regclass($2) IS NOT NULL AND to_regclass($3) IS NOT NULL AND count(*) >= $4 AS done
+  FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname IN ('${COLUMNS.join("', '")}') AND NOT attisdropped`;

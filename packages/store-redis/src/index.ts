@@ -1,7 +1,8 @@
 import type { Lock, TokenStore } from "@retail-pos/core";
-import { type IoRedisClient, type NodeRedisClient, type RedisClient, runner } from "./client.js";
-import { redisLock } from "./redis-lock.js";
-import { redisStore } from "./redis-store.js";
+import { asker, type IoRedisClient, type NodeRedisClient, type RedisClient } from "./driver.js";
+import { lockOn } from "./lock.js";
+import { keysAt } from "./schema.js";
+import { storeOn } from "./store.js";
 
 export type { IoRedisClient, NodeRedisClient, RedisClient };
 
@@ -34,6 +35,6 @@ export function redisTokens(options: RedisTokensOptions): RedisTokens {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   const { client, prefix = "retail-pos:" } = options;
   if (typeof prefix !== "string") throw new TypeError("prefix must be text");
-  const run = runner(client);
-  return { store: redisStore(run, prefix), lock: redisLock(run, prefix) };
+  const [ask, keys] = [asker(client), keysAt(prefix)];
+  return { store: storeOn(ask, keys), lock: lockOn(ask, keys) };
 }

@@ -1,12 +1,13 @@
 // Takes a lock in a process of its own, says so, works, and says what came of it. Then it ends by itself.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { runner } from "../dist/client.js";
-import { redisLock } from "../dist/redis-lock.js";
+import { asker } from "../dist/driver.js";
+import { lockOn } from "../dist/lock.js";
+import { keysAt } from "../dist/schema.js";
 
 const [url, prefix, key, leaseMs, workMs] = process.argv.slice(2);
 const client = new Redis(url);
-const lock = redisLock(runner(client), prefix, Number(leaseMs));
+const lock = lockOn(asker(client), keysAt(prefix), Number(leaseMs));
 const result = await lock(key, async () => {
   console.log("held");
   await sleep(Number(workMs));

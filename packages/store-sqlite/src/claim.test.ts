@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { databases } from "../testing/databases.js";
+import { version010 } from "../testing/version-0.1.0.js";
 import { sqliteTokens } from "./index.js";
 
 const here = databases();
@@ -11,10 +12,10 @@ describe("a claim in SQLite", () => {
     const { store, lock } = sqliteTokens({ database });
     await lock("id/shop", async () => {
       for (let each = 0; each < 40; each += 1) expect(await store.claim?.(`over ${each}`, 0.01)).toBe(true);
-      database.exec("INSERT INTO retail_pos_tokens_locks VALUES ('id/killed', 'dead', 1)");
+      database.exec("INSERT INTO retail_pos_tokens_lock VALUES ('id/killed', 'dead', 1)");
       await turn();
       expect(await store.claim?.("a login", 60_000)).toBe(true);
-      expect(database.prepare("SELECT key FROM retail_pos_tokens_locks ORDER BY key").all()).toMatchObject([
+      expect(database.prepare("SELECT key FROM retail_pos_tokens_lock ORDER BY key").all()).toMatchObject([
         { key: expect.stringMatching(/^claim:[0-9a-f]{64}$/) },
         { key: "id/killed" },
         { key: "id/shop" },
@@ -25,18 +26,18 @@ describe("a claim in SQLite", () => {
   test("does no more work when there are many, ended or not: an index finds what has ended", async () => {
     const database = here.open();
     const { store } = sqliteTokens({ database });
-    const insert = database.prepare("INSERT INTO retail_pos_tokens_locks VALUES (?, 'somebody', ?)");
+    const insert = database.prepare("INSERT INTO retail_pos_tokens_lock VALUES (?, 'somebody', ?)");
     database.exec("BEGIN");
     for (let each = 0; each < 20_000; each += 1) insert.run(`claim:${each}`, Date.now() + 3_600_000);
     for (let each = 0; each < 2500; each += 1) insert.run(`claim:over${each}`, 1);
     database.exec("COMMIT");
     await store.claim?.("a login", 60_000);
-    const count = database.prepare("SELECT count(*) AS count FROM retail_pos_tokens_locks");
+    const count = database.prepare("SELECT count(*) AS count FROM retail_pos_tokens_lock");
     expect(count.get()).toMatchObject({ count: 20_000 + 2500 + 1 - 1000 });
     const plan = database
       .prepare(
-        `EXPLAIN QUERY PLAN SELECT key FROM retail_pos_tokens_locks
-         WHERE key LIKE 'claim:%' AND expires_at <= 5 ORDER BY expires_at LIMIT 1000`,
+        `EXPLAIN QUERY PLAN SELECT key FROM retail_pos_tokens_lock
+         WHERE key LIKE 'claim:%' AND ends_at <= 5 ORDER BY ends_at LIMIT 1000`,
       )
       .all();
     expect(plan).toMatchObject([{ detail: expect.stringContaining("USING INDEX retail_pos_tokens_ends") }]);
@@ -54,11 +55,7 @@ describe("a claim in SQLite", () => {
 
   test("works in a file that 0.1.0 made", async () => {
     const database = here.open();
-    database.exec(`
-      CREATE TABLE retail_pos_tokens (
-        domain_prefix TEXT NOT NULL PRIMARY KEY, version TEXT NOT NULL, access_token TEXT NOT NULL,
-        access_expires_at INTEGER, refresh_token TEXT NOT NULL, issued_at INTEGER NOT NULL, refused_at INTEGER);
-      CREATE TABLE retail_pos_tokens_locks (key TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, expires_at INTEGER NOT NULL)`);
+    version010.makeTables(database);
     const { store } = sqliteTokens({ database });
     expect([await store.claim?.("login", 60_000), await store.claim?.("login", 60_000)]).toEqual([
       true,

@@ -1,2 +1,51 @@
-export type { SqliteDatabase, SqliteStatement } from "./database.js";
-export { type SqliteTokens, type SqliteTokensOptions, sqliteTokens } from "./sqlite-tokens.js";
+import type { Lock, TokenStore } from "@retail-pos/core";
+import { checkDatabase, prepareConnection } from "./connection.js";
+import { asker, type SqliteDatabase, type SqliteStatement } from "./driver.js";
+import { lockOn } from "./lock.js";
+import { migrate, tablesAt } from "./schema.js";
+import { storeOn } from "./store.js";
+
+export type { SqliteDatabase, SqliteStatement };
+
+/** Which database, and which tables of it. */
+export interface SqliteTokensOptions {
+  /**
+   * An opened database: `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3` or `libsql`.
+   * Best a connection of its own: a transaction that somebody leaves open on it would take our writes with it.
+   */
+  database: SqliteDatabase;
+  /**
+   * Where tokens are kept; the lock's rows go to `<table>_lock`. Letters, digits and underscores, not a digit
+   * first, at most 60. Two applications on one file need two tables. Default `retail_pos_tokens`.
+   */
+  table?: string;
+}
+
+/** What `retailPos` takes: `retailPos({ ..., ...sqliteTokens({ database }) })`. */
+export interface SqliteTokens {
+  /** One row per retailer; claims are rows beside the lock's. */
+  readonly store: TokenStore;
+  /** A row while it is held; among the processes of one machine. */
+  readonly lock: Lock;
+}
+
+/**
+ * Keeps tokens in a SQLite file, for the processes of one machine. Makes its tables if they are missing, and changes
+ * those of version 0.1.0 to what they are now; several processes may do so at once, but none of version 0.1.0 goes on
+ * beside them. The database stays the caller's to close.
+ *
+ * The store rejects with `StoreFailedError` if SQLite fails (the driver's `code` is that of `cause`), with
+ * `StoredTokensError` for a row that somebody edited. The lock rejects with `StoreFailedError` if it cannot be taken;
+ * else it settles as the work does.
+ *
+ * @throws {TypeError} naming the option that is wrong.
+ * @throws {Error} when the tables can be neither used nor made.
+ */
+export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
+  const database = checkDatabase(options?.database);
+  const tables = tablesAt(options.table ?? "retail_pos_tokens");
+  prepareConnection(database);
+  migrate(database, tables);
+  const ask = asker(database);
+  return { store: storeOn(ask, tables, database), lock: lockOn(ask, tables) };
+}

@@ -1,7 +1,7 @@
-import type { SqliteDatabase } from "./database.js";
-import { insistently } from "./patience.js";
+import { createHash } from "node:crypto";
+import { insistently, type Row, type SqliteDatabase, write } from "./driver.js";
 
-/** The names, quoted for SQL. */
+/** The two tables and their index, quoted: ready to stand in a statement. */
 export interface Tables {
   readonly tokens: string;
   readonly locks: string;
@@ -9,33 +9,67 @@ export interface Tables {
   readonly ends: string;
 }
 
+/** Of the tokens' table. */
+export const COLUMNS = [
+  "domain_prefix",
+  "access_token",
+  "expires_at",
+  "refresh_token",
+  "issued_at",
+  "version",
+  "refused_at",
+  "limited_until",
+  "scope",
+] as const;
+
 /** @throws {TypeError} when the name could be read as anything but a name. */
-export function tablesFor(table: unknown = "retail_pos_tokens"): Tables {
+export function tablesAt(table: unknown): Tables {
   if (typeof table !== "string" || !/^[a-z_][a-z0-9_]{0,59}$/i.test(table))
     throw new TypeError(
       "table must be a name of letters, digits and underscores, not a digit first, at most 60",
     );
   if (/^sqlite_/i.test(table))
     throw new TypeError("table must not begin with sqlite_, which is SQLite's own");
-  return { tokens: `"${table}"`, locks: `"${table}_locks"`, ends: `"${table}_ends"` };
+  return { tokens: `"${table}"`, locks: `"${table}_lock"`, ends: `"${table}_ends"` };
+}
+
+/** What a key is claimed under: it may be of any length, and hold characters that no driver takes. */
+export function claimKey(key: string): string {
+  return `claim:${createHash("sha256").update(key).digest("hex")}`;
 }
 
 /**
  * Makes what is missing. SQLite does each statement wholly or not at all, under the file's own lock, so any
  * number of processes may come here at once.
  */
-export function createTables(database: SqliteDatabase, { tokens, locks, ends }: Tables): void {
-  const statements: [table: string, sql: string][] = [
+export function migrate(database: SqliteDatabase, tables: Tables): void {
+  const { tokens, locks } = tables;
+  insistently(`use the table ${tokens}`, () => migrateFrom010(database, tables));
+  for (const [table, sql] of schemaOf(tables))
+    insistently(`use the table ${table}`, () => database.exec(sql));
+  // Fails here, at construction, if a table has other columns than ours.
+  for (const [table, columns] of [
+    [tokens, COLUMNS.join(", ")],
+    [locks, "key, owner, ends_at"],
+  ]) {
+    insistently(`use the table ${table}`, () => database.prepare(`SELECT ${columns} FROM ${table}`));
+  }
+}
+
+function schemaOf({ tokens, locks, ends }: Tables): [table: string, sql: string][] {
+  return [
     [
       tokens,
       `CREATE TABLE IF NOT EXISTS ${tokens} (
         domain_prefix TEXT NOT NULL PRIMARY KEY,
-        version TEXT NOT NULL,
         access_token TEXT NOT NULL,
-        access_expires_at INTEGER, -- epoch milliseconds, like the instants below
+        expires_at INTEGER, -- epoch milliseconds, like the instants below
         refresh_token TEXT NOT NULL,
         issued_at INTEGER NOT NULL,
-        refused_at INTEGER
+        version TEXT NOT NULL,
+        refused_at INTEGER,
+        limited_until INTEGER,
+        scope TEXT
       )`,
     ],
     [
@@ -43,11 +77,39 @@ export function createTables(database: SqliteDatabase, { tokens, locks, ends }: 
       `CREATE TABLE IF NOT EXISTS ${locks} (
         key TEXT NOT NULL PRIMARY KEY,
         owner TEXT NOT NULL,
-        expires_at INTEGER NOT NULL
+        ends_at INTEGER NOT NULL
       )`,
     ],
     // Claims that have ended are cleared away by it.
-    [locks, `CREATE INDEX IF NOT EXISTS ${ends} ON ${locks} (expires_at) WHERE key LIKE 'claim:%'`],
+    [locks, `CREATE INDEX IF NOT EXISTS ${ends} ON ${locks} (ends_at) WHERE key LIKE 'claim:%'`],
   ];
-  for (const [table, sql] of statements) insistently(`use the table ${table}`, () => database.exec(sql));
 }
+
+/** Version 0.1.0 called one column and one table otherwise. Its own processes fail on what this leaves. */
+function migrateFrom010(database: SqliteDatabase, { tokens }: Tables): void {
+  if (!isFrom010(database, tokens)) return;
+  write(database, () => {
+    if (!isFrom010(database, tokens)) return; // another process was faster
+    database.exec(`ALTER TABLE ${tokens} RENAME COLUMN access_expires_at TO expires_at`);
+    database.exec(`ALTER TABLE ${tokens} ADD COLUMN limited_until INTEGER`);
+    database.exec(`ALTER TABLE ${tokens} ADD COLUMN scope TEXT`);
+    database.exec(`DROP TABLE IF EXISTS ${tokens.replace(/"$/, '_locks"')}`);
+  });
+}
+
+/** Exactly its columns: a table of somebody else's is not touched. */
+function isFrom010(database: SqliteDatabase, table: string): boolean {
+  const rows = database.prepare(`SELECT name FROM pragma_table_info(${table.replaceAll('"', "'")})`).all();
+  const columns = (rows as Row[]).map((row) => row["name"]);
+  return columns.join() === COLUMNS_OF_010.join();
+}
+
+const COLUMNS_OF_010 = [
+  "domain_prefix",
+  "version",
+  "access_token",
+  "access_expires_at",
+  "refresh_token",
+  "issued_at",
+  "refused_at",
+];

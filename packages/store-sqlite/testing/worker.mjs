@@ -1,8 +1,10 @@
 // One more process on the same file: `node worker.mjs <task> <file> ...`. It says what happens over IPC.
 import { appendFileSync } from "node:fs";
 import Database from "libsql";
+import { asker } from "../dist/driver.js";
 import { sqliteTokens } from "../dist/index.js";
-import { sqliteLock } from "../dist/sqlite-lock.js";
+import { lockOn } from "../dist/lock.js";
+import { tablesAt } from "../dist/schema.js";
 
 const [task, file, ...args] = process.argv.slice(2);
 const database = new Database(file);
@@ -53,7 +55,7 @@ const tasks = {
   /** Takes the lock and never lets go. */
   async hold(key, leaseMs) {
     sqliteTokens({ database });
-    const lock = sqliteLock(database, '"retail_pos_tokens_locks"', { leaseMs: Number(leaseMs) });
+    const lock = lockOn(asker(database), tablesAt("retail_pos_tokens"), { leaseMs: Number(leaseMs) });
     await lock(key, () => {
       process.send("held");
       return new Promise(() => setInterval(() => {}, 1000));

@@ -8,6 +8,7 @@ declare module "node:sqlite" {
     exec(sql: string): void;
     prepare(sql: string): {
       get(...values: unknown[]): unknown;
+      all(...values: unknown[]): unknown[];
       run(...values: unknown[]): { changes: number };
     };
   }

@@ -21,7 +21,9 @@ describe("the contract catches a store that", () => {
     ["keeps the object it was given", { keepsGiven: true }, /after it was saved/],
     ["hands out its own object", { handsOutOwn: true }, /loaded object/],
     ["never says whether it saved", { saysNothing: true }, /what was saved is loaded/],
-    ["forgets refusedAt", { forgets: "refusedAt" }, /every field/],
+    ["forgets refusedAt", { forgets: "refusedAt" }, /only that it was refused/],
+    ["forgets limitedUntil", { forgets: "limitedUntil" }, /only that it is limited/],
+    ["forgets scope", { forgets: "scope" }, /only its scope/],
     ["takes zero for nothing", { dropsZero: true }, /instants of zero/],
     ["cuts long tokens", { cutsAt: 4096 }, /long tokens/],
     ["remembers what was removed", { neverRemoves: true }, /removed retailer/],
@@ -68,7 +70,7 @@ interface Flaws {
   keepsGiven?: boolean;
   handsOutOwn?: boolean;
   saysNothing?: boolean;
-  forgets?: "refusedAt";
+  forgets?: "refusedAt" | "limitedUntil" | "scope";
   dropsZero?: boolean;
   cutsAt?: number;
   neverRemoves?: boolean;
@@ -140,10 +142,10 @@ function mayReplace(flaws: Flaws, held: TokenSet | undefined, replacing: TokenSe
 }
 
 function spoiltBy(flaws: Flaws, { refusedAt, ...set }: TokenSet): TokenSet {
-  const isKept =
-    refusedAt !== undefined && flaws.forgets !== "refusedAt" && !(flaws.dropsZero && refusedAt === 0);
+  const isKept = refusedAt !== undefined && !(flaws.dropsZero && refusedAt === 0);
   const refreshToken = flaws.cutsAt ? set.refreshToken.slice(0, flaws.cutsAt) : set.refreshToken;
-  return { ...set, refreshToken, ...(isKept && { refusedAt }) };
+  const { [flaws.forgets ?? ("nothing" as never)]: _, ...left } = { ...set, ...(isKept && { refusedAt }) };
+  return { ...left, refreshToken } as TokenSet;
 }
 
 function plainObjectMap(): Map<string, TokenSet> {

@@ -65,7 +65,8 @@ function saving(onStore: OnStore): void {
   onStore(
     "a save without `replacing` replaces whatever is stored, and leaves nothing of it behind",
     async (store, retailer) => {
-      await store.save({ ...newSet(retailer), refusedAt: 1_767_000_000_000 });
+      const extras = { refusedAt: 1_767_000_000_000, limitedUntil: 1_767_000_000_001, scope: "all" };
+      await store.save({ ...newSet(retailer), ...extras });
       const next = { ...newSet(retailer), access: { value: "without an expiry" } };
       assert.equal(await store.save(next), true);
       assert.deepEqual(await store.load(retailer), next);
@@ -259,9 +260,15 @@ const everyVisible = String.fromCharCode(...Array.from({ length: 94 }, (_, index
 const oddText = `${everyVisible} é ß 店 🧾 \t\n %00 \\u0000 ''`;
 
 const roundTrips: readonly (readonly [string, Partial<TokenSet>])[] = [
-  ["every field of it", { refusedAt: 1_767_225_599_999 }],
+  [
+    "every field of it",
+    { refusedAt: 1_767_225_599_999, limitedUntil: 1_767_225_599_998, scope: "products:read sales:write" },
+  ],
+  ["only that it was refused", { refusedAt: 1_767_225_599_999 }],
+  ["only that it is limited", { limitedUntil: 1_767_225_599_998 }],
+  ["only its scope", { scope: "0" }],
   ["an access token without a known expiry", { access: { value: "no expiry" } }],
-  ["instants of zero", { access: { value: "a", expiresAt: 0 }, issuedAt: 0, refusedAt: 0 }],
+  ["instants of zero", { access: { value: "a", expiresAt: 0 }, issuedAt: 0, refusedAt: 0, limitedUntil: 0 }],
   [
     "instants far away",
     { access: { value: "a", expiresAt: 253_402_300_799_999 }, issuedAt: 4_102_444_800_001 },
@@ -269,7 +276,7 @@ const roundTrips: readonly (readonly [string, Partial<TokenSet>])[] = [
   ["long tokens", { access: { value: "a".repeat(16_384), expiresAt: 1 }, refreshToken: "r".repeat(16_384) }],
   [
     "odd characters in tokens",
-    { access: { value: oddText, expiresAt: 1 }, refreshToken: `${oddText} again` },
+    { access: { value: oddText, expiresAt: 1 }, refreshToken: `${oddText} again`, scope: oddText },
   ],
   ["tokens that look like numbers", { access: { value: "007" }, refreshToken: "1e3" }],
 ];

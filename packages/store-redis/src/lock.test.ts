@@ -6,9 +6,10 @@ import { fileURLToPath } from "node:url";
 import { lockContract } from "@retail-pos/sandbox/contracts";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Connection, canRun, connectIoRedis, kinds, prefix, sweep, url } from "../testing/redis.js";
-import { runner } from "./client.js";
+import { asker } from "./driver.js";
 import { redisTokens } from "./index.js";
-import { redisLock } from "./redis-lock.js";
+import { lockOn } from "./lock.js";
+import { keysAt } from "./schema.js";
 
 afterAll(async () => {
   if (canRun) expect(await sweep()).toEqual([]);
@@ -34,7 +35,7 @@ describe.skipIf(!canRun).each(kinds)("a lock on %s", (kind, connect) => {
       name.includes("another process") && ["ioredis", "node-redis"].includes(kind)
         ? test(`short lease, ${name}`, run)
         : undefined,
-    () => redisLock(runner(either().client), prefix, 500),
+    () => lockOn(asker(either().client), keysAt(prefix), 500),
     { shared: true, slowWorkMs: 1100 },
   );
 });
@@ -51,7 +52,7 @@ describe.skipIf(!canRun)("a lease", () => {
     children = [];
   });
   afterAll(() => connection.close());
-  const lock = () => redisLock(runner(connection.client), prefix, leaseMs);
+  const lock = () => lockOn(asker(connection.client), keysAt(prefix), leaseMs);
 
   test("of a killed process ends by itself", async () => {
     const owner = await holder("killed", 60_000);
@@ -86,9 +87,9 @@ describe.skipIf(!canRun)("a lease", () => {
     const own = await connectIoRedis();
     const events: string[] = [];
     let waiter: Promise<unknown> | undefined;
-    await redisLock(
-      runner(own.client),
-      prefix,
+    await lockOn(
+      asker(own.client),
+      keysAt(prefix),
       leaseMs,
     )("cut", async () => {
       waiter = lock()("cut", async () => events.push("waiter"));
@@ -102,13 +103,13 @@ describe.skipIf(!canRun)("a lease", () => {
   });
 
   test("is taken by the same owner twice when its answer was lost and the question repeated", async () => {
-    const run = runner(connection.client);
-    const twice = redisLock(
+    const ask = asker(connection.client);
+    const twice = lockOn(
       async (...asked) => {
-        await run(...asked);
-        return run(...asked);
+        await ask(...asked);
+        return ask(...asked);
       },
-      prefix,
+      keysAt(prefix),
       60_000,
     );
     expect(await twice("twice", async () => "taken")).toBe("taken");

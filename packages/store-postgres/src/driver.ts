@@ -36,7 +36,7 @@ export function asker(pool: PostgresPool): Ask {
     try {
       return await answerOf(pool, sql, values);
     } catch (error) {
-      throw storeFailure("PostgreSQL", task, error, withoutRow(error));
+      throw storeFailure("PostgreSQL", task, error, wordsOf(error));
     }
   };
 }
@@ -62,7 +62,7 @@ function lostARace(error: unknown): boolean {
 /** What goes wrong outside a store and a lock. */
 export function failure(doing: string, error: unknown): Error {
   const { message, code } = Object(error) as { message?: unknown; code?: unknown };
-  const reason = withoutRow(error) ?? String(message || code || "unknown error");
+  const reason = wordsOf(error) ?? String(message || code || "unknown error");
   const failed = new Error(`PostgreSQL could not ${doing}: ${reason}`);
   return typeof code === "string" ? Object.assign(failed, { code }) : failed;
 }
@@ -72,9 +72,15 @@ export function failure(doing: string, error: unknown): Error {
  * are passed on only in classes that are about the connection, the schema or the machine (PostgreSQL manual,
  * appendix A).
  */
-function withoutRow(error: unknown): string | undefined {
-  const { code, severity } = Object(error) as { code?: unknown; severity?: unknown };
+function wordsOf(error: unknown): string | undefined {
+  const { code, severity, message } = Object(error) as Record<string, unknown>;
   const isFromServer = severity !== undefined;
   const mayQuote = isFromServer && !/^(08|25|26|28|3D|3F|40|42|53|54|55|57|58)/.test(String(code));
-  return mayQuote ? `error ${String(code)}` : undefined;
+  if (mayQuote) return `error ${String(code)}`;
+  return isMissing(code) ? `${message}; run migrate(), or your copy of schema.sql` : undefined;
+}
+
+/** A table or a column. */
+function isMissing(code: unknown): boolean {
+  return code === "42P01" || code === "42703";
 }

@@ -2,10 +2,13 @@ import type { Lock } from "@retail-pos/core";
 import { lockContract } from "@retail-pos/sandbox/contracts";
 import { afterAll, describe, expect, test } from "vitest";
 import { databases } from "../testing/databases.js";
+import { asker } from "./driver.js";
 import { type SqliteDatabase, sqliteTokens } from "./index.js";
-import { type SqliteLockOptions, sqliteLock } from "./sqlite-lock.js";
+import { type LockOptions, lockOn as lockOnAsk } from "./lock.js";
+import { tablesAt } from "./schema.js";
 
 const here = databases();
+const tables = tablesAt("retail_pos_tokens");
 afterAll(here.end);
 
 const shared = here.newFile();
@@ -85,10 +88,10 @@ describe("a lease", () => {
     let times = 0;
     const repeating = watched(database, (sql, ask) => {
       const answer = ask();
-      if (!/^INSERT/.test(sql) || times++ > 0) return answer;
+      if (!/^\s*INSERT/.test(sql) || times++ > 0) return answer;
       throw Object.assign(new Error("interrupted"), { code: "SQLITE_BUSY" });
     });
-    const lock = sqliteLock(repeating, '"retail_pos_tokens_locks"');
+    const lock = lockOnAsk(asker(repeating), tables);
     expect(await lock("shop", async () => "taken")).toBe("taken");
     expect(times).toBe(2);
   });
@@ -110,7 +113,7 @@ describe("a lease", () => {
       if (/^SELECT/.test(sql) && ++times === 3) asked.open();
       return ask();
     });
-    const waiter = sqliteLock(counting, '"retail_pos_tokens_locks"')("shop", async () => "had");
+    const waiter = lockOnAsk(asker(counting), tables)("shop", async () => "had");
     await Promise.race([asked.opened, waiter]);
     writer.exec("COMMIT");
     held.open();
@@ -121,7 +124,7 @@ describe("a lease", () => {
   test("edited into nonsense counts as over", async () => {
     const file = here.newFile();
     const lock = lockOn(file);
-    here.open(file).exec("INSERT INTO retail_pos_tokens_locks VALUES ('shop', 'somebody', 'soon')");
+    here.open(file).exec("INSERT INTO retail_pos_tokens_lock VALUES ('shop', 'somebody', 'soon')");
     expect(await lock("shop", async () => "free")).toBe("free");
   });
 });
@@ -130,7 +133,7 @@ describe("when SQLite fails", () => {
   test("a lock that cannot be had is an error, and the work is not done", async () => {
     const file = here.newFile();
     const lock = lockOn(file);
-    here.open(file).exec("DROP TABLE retail_pos_tokens_locks");
+    here.open(file).exec("DROP TABLE retail_pos_tokens_lock");
     await expect(lock("shop", () => expect.unreachable("no lock, no work"))).rejects.toThrow(
       'SQLite could not take the lock "shop": no such table',
     );
@@ -144,10 +147,10 @@ test("nothing stays in the table when everybody is done", async () => {
   expect(rowsIn(file)).toBe(0);
 });
 
-function lockOn(file: string, options?: SqliteLockOptions): Lock {
+function lockOn(file: string, options?: LockOptions): Lock {
   const database = here.open(file);
   sqliteTokens({ database });
-  return sqliteLock(database, '"retail_pos_tokens_locks"', options);
+  return lockOnAsk(asker(database), tables, options);
 }
 
 /** The same database; `watch` runs its statements. */
@@ -161,6 +164,7 @@ function watched(
       const statement = database.prepare(sql);
       return {
         get: (...values) => watch(sql, () => statement.get(...values)),
+        all: (...values) => watch(sql, () => statement.all(...values)) as unknown[],
         run: (...values) => watch(sql, () => statement.run(...values)) as { changes: number },
       };
     },
@@ -168,7 +172,7 @@ function watched(
 }
 
 function rowsIn(file: string): number {
-  const row = here.open(file).prepare("SELECT count(*) AS rows FROM retail_pos_tokens_locks").get();
+  const row = here.open(file).prepare("SELECT count(*) AS rows FROM retail_pos_tokens_lock").get();
   return (row as { rows: number }).rows;
 }
 

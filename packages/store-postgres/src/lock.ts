@@ -1,5 +1,5 @@
 import { type Lease, type Lock, leaseLock } from "@retail-pos/core";
-import type { Ask } from "./pool.js";
+import type { Ask } from "./driver.js";
 import type { Tables } from "./schema.js";
 
 /**
@@ -8,15 +8,15 @@ import type { Tables } from "./schema.js";
  *
  * @param leaseMs how long a killed owner keeps others out; core's default if not given.
  */
-export function postgresLock(ask: Ask, { locks }: Tables, leaseMs?: number): Lock {
+export function lockOn(ask: Ask, { locks }: Tables, leaseMs?: number): Lock {
   const take = takeSql(locks);
   const extend = `UPDATE ${locks} SET ends_at = ${END} WHERE key = $1 AND owner = $2`;
-  const erase = `DELETE FROM ${locks} WHERE key = $1 AND owner = $2`;
+  const release = `DELETE FROM ${locks} WHERE key = $1 AND owner = $2`;
 
   return leaseLock({
     take: (lease) => run("take", take, lease, lease.leaseMs),
     extend: (lease) => run("extend", extend, lease, lease.leaseMs),
-    release: (lease) => run("release", erase, lease),
+    release: (lease) => run("release", release, lease),
     ...(leaseMs !== undefined && { leaseMs }),
   });
 

@@ -1,51 +1,4 @@
-import { insistently } from "./patience.js";
-
-/** As much of an opened database as is used here. Every synchronous driver has it. */
-export interface SqliteDatabase {
-  /** Runs statements that answer nothing. */
-  exec(sql: string): unknown;
-  /** Compiles one statement. */
-  prepare(sql: string): SqliteStatement;
-}
-
-/** A compiled statement. */
-export interface SqliteStatement {
-  /** The first row as an object, or nothing. */
-  // biome-ignore lint/suspicious/noExplicitAny: no narrower type fits what all the drivers declare
-  get(...values: any[]): unknown;
-  /** Runs it; tells how many rows it wrote. */
-  // biome-ignore lint/suspicious/noExplicitAny: the same
-  run(...values: any[]): {
-    /** How many rows were written. */
-    changes: number | bigint;
-  };
-}
-
-/**
- * Runs one write in a transaction of its own. A write that gives up on a locked file can leave its statement in
- * progress (libsql does), and what other statements write afterwards is then not committed: it would be a rotated
- * token that counts as saved. Where the transaction cannot begin nothing has been written yet, and COMMIT says it
- * aloud where it cannot end.
- */
-export function write<T>(database: SqliteDatabase, work: () => T): T {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    const result = work();
-    database.exec("COMMIT");
-    return result;
-  } catch (error) {
-    rollBack(database);
-    throw error;
-  }
-}
-
-function rollBack(database: SqliteDatabase): void {
-  try {
-    database.exec("ROLLBACK");
-  } catch {
-    // Some errors, as that of a full disk, have ended the transaction themselves.
-  }
-}
+import { insistently, type SqliteDatabase } from "./driver.js";
 
 /** How long SQLite itself waits for another process's write, milliseconds. The thread stands still meanwhile. */
 const BUSY_TIMEOUT_MS = 200;
@@ -61,8 +14,8 @@ export function checkDatabase(database: unknown): SqliteDatabase {
     throw new TypeError("database must be an opened SQLite database, with exec() and prepare()");
   const opened = database as SqliteDatabase;
   const statement = insistently("use the database", () => opened.prepare("SELECT 1 AS one"));
-  const row = typeof statement?.get === "function" && statement.get();
-  if (numberIn(row, "one") !== 1)
+  const rows = typeof statement?.all === "function" && statement.all();
+  if (!Array.isArray(rows) || numberIn(rows[0], "one") !== 1)
     throw new TypeError("database must be of a synchronous driver, and give rows as objects");
   return opened;
 }
@@ -88,7 +41,7 @@ export function prepareConnection(database: SqliteDatabase): void {
  * What was deleted stands in the write-ahead log still: it is moved into the file and cut off, if no other connection
  * reads or writes at this moment. If one does, that is left to the next time.
  */
-export function forgetPages(database: SqliteDatabase): void {
+export function cutLog(database: SqliteDatabase): void {
   try {
     database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
   } catch {

@@ -25,14 +25,19 @@ export type RedisClient = IoRedisClient | NodeRedisClient;
  *
  * @param task what the script is for, for the error.
  */
-export type Run = (task: StoreTask, script: string, key: string, values?: string[]) => Promise<unknown>;
+export type Ask = (
+  task: StoreTask,
+  script: string,
+  key: string,
+  values?: readonly string[],
+) => Promise<unknown>;
 
 /** @throws {TypeError} when `client` is a client of neither library. */
-export function runner(client: RedisClient): Run {
+export function asker(client: RedisClient): Ask {
   const evaluate = evaluatorOf(client);
   return async (task, script, key, values = []) => {
     try {
-      return await evaluate(script, key, values);
+      return await evaluate(script, key, [...values]);
     } catch (error) {
       throw storeFailure("Redis", task, error, withoutArguments(error));
     }
@@ -64,4 +69,9 @@ export function textOf(reply: unknown): string {
 /** Whether a script answered 1: some clients are set up to give numbers as text. */
 export function isYes(reply: unknown): boolean {
   return textOf(reply) === "1";
+}
+
+/** NaN for what is no number: core then names the field. */
+export function instant(text: string | undefined): number {
+  return text?.trim() ? Number(text) : Number.NaN;
 }

@@ -1,14 +1,14 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
-import { isYes, type Run, textOf } from "./client.js";
-import { TAKE } from "./redis-lock.js";
+import { type Ask, instant, isYes, textOf } from "./driver.js";
+import { TAKE } from "./lock.js";
+import type { Keys } from "./schema.js";
 
 /** One hash per retailer, its fields named as in {@link TokenSet}, without a time-to-live. */
-export function redisStore(run: Run, prefix: string): TokenStore {
-  const keyOf = (domainPrefix: string) => `${prefix}{${domainPrefix}}:tokens`;
+export function storeOn(ask: Ask, keys: Keys): TokenStore {
   return {
     async load(domainPrefix) {
-      const reply = await run({ operation: "load", domainPrefix }, LOAD, keyOf(domainPrefix));
+      const reply = await ask({ operation: "load", domainPrefix }, LOAD, keys.tokens(domainPrefix));
       if (Array.isArray(reply)) return setOf(reply.map(textOf));
       const kind = textOf(reply);
       if (kind === "none") return undefined;
@@ -17,21 +17,21 @@ export function redisStore(run: Run, prefix: string): TokenStore {
     async save(next, replacing) {
       const condition = replacing ? ["only", replacing.version] : ["always", ""];
       const { domainPrefix, access, refreshToken } = next;
-      const reply = await run(
+      const reply = await ask(
         { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
         SAVE,
-        keyOf(domainPrefix),
-        [...condition, ...fieldsOf(next)],
+        keys.tokens(domainPrefix),
+        [...condition, ...recordOf(next)],
       );
       return isYes(reply);
     },
     async remove(domainPrefix) {
-      await run({ operation: "remove", domainPrefix }, REMOVE, keyOf(domainPrefix));
+      await ask({ operation: "remove", domainPrefix }, REMOVE, keys.tokens(domainPrefix));
     },
     async claim(key, forMs) {
       // A lease that nobody releases: a client that asks again after a lost answer is the same owner still.
       const lease = [randomUUID(), String(Math.ceil(forMs))];
-      return isYes(await run({ operation: "claim" }, TAKE, `${prefix}claim:${digest(key)}`, lease));
+      return isYes(await ask({ operation: "claim" }, TAKE, keys.claim(key), lease));
     },
   };
 }
@@ -51,20 +51,18 @@ return 1`;
 
 const REMOVE = `return redis.call('DEL', KEYS[1])`;
 
-/** A claim's key may be of any length. */
-function digest(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
-}
-
-function fieldsOf({ domainPrefix, access, refreshToken, issuedAt, version, refusedAt }: TokenSet): string[] {
+/** Names and values of the hash. */
+function recordOf({ access, ...set }: TokenSet): string[] {
   const fields = {
-    domainPrefix,
+    domainPrefix: set.domainPrefix,
     accessToken: access.value,
     expiresAt: access.expiresAt,
-    refreshToken,
-    issuedAt,
-    version,
-    refusedAt,
+    refreshToken: set.refreshToken,
+    issuedAt: set.issuedAt,
+    version: set.version,
+    refusedAt: set.refusedAt,
+    limitedUntil: set.limitedUntil,
+    scope: set.scope,
   };
   return Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [name, String(value)],
@@ -78,6 +76,7 @@ function setOf(namesAndValues: readonly string[]): TokenSet {
     fields.set(namesAndValues[at] as string, namesAndValues[at + 1] as string);
   }
   const [expiresAt, refusedAt] = [fields.get("expiresAt"), fields.get("refusedAt")];
+  const [limitedUntil, scope] = [fields.get("limitedUntil"), fields.get("scope")];
   return {
     domainPrefix: fields.get("domainPrefix") as DomainPrefix,
     access: {
@@ -88,10 +87,7 @@ function setOf(namesAndValues: readonly string[]): TokenSet {
     issuedAt: instant(fields.get("issuedAt")),
     version: fields.get("version") as string,
     ...(refusedAt !== undefined && { refusedAt: instant(refusedAt) }),
+    ...(limitedUntil !== undefined && { limitedUntil: instant(limitedUntil) }),
+    ...(scope !== undefined && { scope }),
   };
-}
-
-/** NaN for what is no number: core then names the field. */
-function instant(text: string | undefined): number {
-  return text?.trim() ? Number(text) : Number.NaN;
 }

@@ -1,5 +1,6 @@
 import { type Lease, type Lock, leaseLock } from "@retail-pos/core";
-import { isYes, type Run } from "./client.js";
+import { type Ask, isYes } from "./driver.js";
+import type { Keys } from "./schema.js";
 
 /**
  * A lease is a key that holds its owner's name and expires on the server's clock. No well-kept library does
@@ -7,18 +8,18 @@ import { isYes, type Run } from "./client.js";
  *
  * @param leaseMs how long a killed owner keeps others out; core's default if not given.
  */
-export function redisLock(run: Run, prefix: string, leaseMs?: number): Lock {
+export function lockOn(ask: Ask, keys: Keys, leaseMs?: number): Lock {
   return leaseLock({
-    take: (lease) => ask("take", TAKE, lease),
-    extend: (lease) => ask("extend", EXTEND, lease),
-    release: (lease) => ask("release", RELEASE, lease),
+    take: (lease) => run("take", TAKE, lease),
+    extend: (lease) => run("extend", EXTEND, lease),
+    release: (lease) => run("release", RELEASE, lease),
     ...(leaseMs !== undefined && { leaseMs }),
   });
 
-  async function ask(doing: string, script: string, { key, owner, leaseMs }: Lease): Promise<boolean> {
-    const redisKey = `${prefix}{${retailerOf(key)}}:lock:${key}`;
+  async function run(doing: string, script: string, { key, owner, leaseMs }: Lease): Promise<boolean> {
+    const redisKey = keys.lock(key);
     const task = { operation: "lock", doing: `${doing} the lock ${redisKey}` } as const;
-    return isYes(await run(task, script, redisKey, [owner, String(leaseMs)]));
+    return isYes(await ask(task, script, redisKey, [owner, String(leaseMs)]));
   }
 }
 
@@ -36,8 +37,3 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`;
-
-/** Core's keys end in the retailer: as hash tag it puts the lock into the slot of the tokens. */
-function retailerOf(key: string): string {
-  return key.slice(key.lastIndexOf("/") + 1);
-}

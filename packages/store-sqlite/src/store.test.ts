@@ -86,7 +86,7 @@ describe("two tables in one file", () => {
 
 describe("a row that somebody edited", () => {
   const edits: [string, string, RegExp][] = [
-    ["an instant as text", "access_expires_at = '2026-01-01'", /access_expires_at is no instant/],
+    ["an instant as text", "expires_at = '2026-01-01'", /expires_at is no instant/],
     ["an issue date as text", "issued_at = 'yesterday'", /issued_at is no instant/],
     ["an infinite instant", "refused_at = 9e999", /refused_at is no instant/],
     ["an access token of bytes", "access_token = x'00ff'", /access_token is no text/],
@@ -128,7 +128,7 @@ describe("a row that somebody edited", () => {
 });
 
 describe("a table of another layout", () => {
-  for (const table of ["tokens (domain_prefix TEXT PRIMARY KEY, version TEXT)", "tokens_locks (key TEXT)"]) {
+  for (const table of ["tokens (domain_prefix TEXT PRIMARY KEY, version TEXT)", "tokens_lock (key TEXT)"]) {
     test(`${table}: an error that names it, at construction`, () => {
       const database = here.open();
       database.exec(`CREATE TABLE ${table}`);
@@ -223,9 +223,10 @@ describe("when SQLite fails", () => {
     const telling: SqliteDatabase = {
       exec: (sql) => database.exec(sql),
       prepare: (sql) =>
-        /^INSERT/.test(sql)
+        /^\s*INSERT/.test(sql)
           ? {
               get: () => undefined,
+              all: () => [],
               run(...values) {
                 throw Object.assign(new Error(`cannot bind ${values}`), { values });
               },
@@ -233,14 +234,14 @@ describe("when SQLite fails", () => {
           : database.prepare(sql),
     };
     const error = await failureOf(sqliteTokens({ database: telling }).store.save(set()));
-    expect(inspect(error)).toMatch(/cannot bind 1,\[hidden\],1767225600123,\[hidden\]/);
+    expect(inspect(error)).toMatch(/cannot bind shop,\[hidden\],1767225600123,\[hidden\]/);
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain("canary");
   });
 });
 
 describe("a mistake in the options is a TypeError that names the option", () => {
   const database = here.open();
-  const asyncDatabase = { exec: async () => {}, prepare: () => ({ get: async () => ({ one: 1 }) }) };
+  const asyncDatabase = { exec: async () => {}, prepare: () => ({ all: async () => [{ one: 1 }] }) };
   const mistakes: [string, unknown, RegExp][] = [
     ["no options", undefined, /^database must/],
     ["no database", {}, /^database must/],
@@ -298,6 +299,7 @@ function withBigintChanges(database: SqliteDatabase): SqliteDatabase {
       const statement = database.prepare(sql);
       return {
         get: (...values) => statement.get(...values) ?? null,
+        all: (...values) => statement.all(...values),
         run: (...values) => ({ changes: BigInt(statement.run(...values).changes) }),
       };
     },

@@ -46,7 +46,7 @@ test("options either work or are refused by name, and no table is made but the t
           .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
           .all() as { name: string }[];
         const table = options.table ?? "retail_pos_tokens";
-        expect(made.map(({ name }) => name)).toEqual(tokens ? [table, `${table}_locks`] : []);
+        expect(made.map(({ name }) => name)).toEqual(tokens ? [table, `${table}_lock`] : []);
         database.close();
       },
     ),

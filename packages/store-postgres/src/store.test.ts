@@ -43,14 +43,11 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
   });
 
   describe("whose default isolation is serializable", () => {
-    storeContract(
-      test,
-      () => {
-        const options = "-c default_transaction_isolation=serializable";
-        return postgresTokens({ pool: connect({ options, max: 4 }), table }).store;
-      },
-      { shared: true },
-    );
+    let strict: pg.Pool;
+    beforeAll(() => {
+      strict = connect({ options: "-c default_transaction_isolation=serializable", max: 4 });
+    });
+    storeContract(test, () => postgresTokens({ pool: strict, table }).store, { shared: true });
   });
 
   test("of saves from two connections that replace the same version, round after round, one saves", async () => {

@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
+import type { Ask } from "./driver.js";
+import { takeSql } from "./lock.js";
+import { COLUMNS, claimKey, type Tables } from "./schema.js";
+
+/** So many ended claims, at most, are cleared away by one that is won. */
+const MOST_CLEARED = 1000;
+
+/** One row per retailer. A claim is a lease in the lock's table that nobody releases. */
+export function storeOn(ask: Ask, tables: Tables): TokenStore {
+  const { read, put, replace, erase, take, clear } = statementsOn(tables);
+  return {
+    async load(domainPrefix) {
+      const { rows } = await ask({ operation: "load", domainPrefix }, read, [domainPrefix]);
+      return rows[0] && setOf(rows[0]);
+    },
+    async save(next, replacing) {
+      const { domainPrefix, access, refreshToken } = next;
+      const { count } = await ask(
+        { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
+        replacing ? replace : put,
+        [...recordOf(next), ...(replacing ? [replacing.version] : [])],
+      );
+      return count === 1;
+    },
+    async remove(domainPrefix) {
+      await ask({ operation: "remove", domainPrefix }, erase, [domainPrefix]);
+    },
+    async claim(key, forMs) {
+      const { count } = await ask({ operation: "claim" }, take, [claimKey(key), randomUUID(), forMs]);
+      // The claim is won, whether or not this succeeds: the next one clears what is left.
+      if (count === 1) await ask({ operation: "claim" }, clear).catch(() => {});
+      return count === 1;
+    },
+  };
+}
+
+function statementsOn({ tokens, locks }: Tables) {
+  const columns = COLUMNS.join(", ");
+  const values = COLUMNS.map((_, index) => `$${index + 1}`);
+  const changes = COLUMNS.slice(1);
+  return {
+    // Numbers as text: how the driver reads them may have been changed by the application.
+    read: `
+      SELECT domain_prefix, access_token, expires_at::text, refresh_token, issued_at::text, version, refused_at::text,
+        limited_until::text, scope
+      FROM ${tokens} WHERE domain_prefix = $1`,
+    put: `
+      INSERT INTO ${tokens} (${columns}) VALUES (${values.join(", ")})
+      ON CONFLICT (domain_prefix) DO UPDATE SET ${changes.map((column) => `${column} = excluded.${column}`).join(", ")}`,
+    replace: `
+      UPDATE ${tokens} SET ${changes.map((column, index) => `${column} = $${index + 2}`).join(", ")}
+      WHERE domain_prefix = $1 AND version = $${COLUMNS.length + 1}`,
+    erase: `DELETE FROM ${tokens} WHERE domain_prefix = $1`,
+    take: takeSql(locks),
+    // now() and not clock_timestamp(), which no index can be searched by. A row that somebody else clears or claims
+    // again at this moment is left to them.
+    clear: `
+      DELETE FROM ${locks} WHERE key IN (
+        SELECT key FROM ${locks} WHERE key LIKE 'claim:%' AND ends_at <= now()
+        ORDER BY ends_at LIMIT ${MOST_CLEARED} FOR UPDATE SKIP LOCKED)`,
+  };
+}
+
+/** In the order of the columns. */
+function recordOf({ access, ...set }: TokenSet): unknown[] {
+  return [
+    set.domainPrefix,
+    access.value,
+    access.expiresAt ?? null,
+    set.refreshToken,
+    set.issuedAt,
+    set.version,
+    set.refusedAt ?? null,
+    set.limitedUntil ?? null,
+    set.scope ?? null,
+  ];
+}
+
+type Row = Record<string, unknown>;
+
+/** What the row says; core checks that it is a token set. */
+function setOf(row: Row): TokenSet {
+  const [expiresAt, refusedAt] = [instantOrNone(row["expires_at"]), instantOrNone(row["refused_at"])];
+  const [limitedUntil, scope] = [instantOrNone(row["limited_until"]), row["scope"] as string | null];
+  return {
+    domainPrefix: row["domain_prefix"] as DomainPrefix,
+    access: { value: row["access_token"] as string, ...(expiresAt !== undefined && { expiresAt }) },
+    refreshToken: row["refresh_token"] as string,
+    issuedAt: instant(row["issued_at"]),
+    version: row["version"] as string,
+    ...(refusedAt !== undefined && { refusedAt }),
+    ...(limitedUntil !== undefined && { limitedUntil }),
+    ...(scope !== null && { scope }),
+  };
+}
+
+function instantOrNone(text: unknown): number | undefined {
+  return text === null ? undefined : instant(text);
+}
+
+/** NaN for what is no number: core then names the field. */
+function instant(text: unknown): number {
+  return typeof text === "string" && text.trim() !== "" ? Number(text) : Number.NaN;
+}

@@ -1,0 +1,29 @@
+import { createHash } from "node:crypto";
+
+/** The names of the keys. In Redis Cluster, what stands in braces decides where a key is. */
+export interface Keys {
+  /** A hash: one retailer's tokens. */
+  tokens(domainPrefix: string): string;
+  /** A lease, in the slot of its retailer's tokens. */
+  lock(key: string): string;
+  /** A lease that nobody releases. */
+  claim(key: string): string;
+}
+
+export function keysAt(prefix: string): Keys {
+  return {
+    tokens: (domainPrefix) => `${prefix}{${domainPrefix}}:tokens`,
+    lock: (key) => `${prefix}{${retailerOf(key)}}:lock:${key}`,
+    claim: (key) => `${prefix}claim:${digest(key)}`,
+  };
+}
+
+/** Core's keys end in the retailer. */
+function retailerOf(key: string): string {
+  return key.slice(key.lastIndexOf("/") + 1);
+}
+
+/** A claim's key may be of any length. */
+function digest(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}

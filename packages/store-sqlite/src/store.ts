@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
+import { cutLog } from "./connection.js";
+import type { Ask, Row, SqliteDatabase } from "./driver.js";
+import { COLUMNS, claimKey, type Tables } from "./schema.js";
+
+/** So many ended claims, at most, are cleared away by one that is won. */
+const MOST_CLEARED = 1000;
+
+/**
+ * One row per retailer. Each write is one transaction, so that what is stored is always a whole set. A claim is a
+ * lease in the lock's table that nobody releases.
+ */
+export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): TokenStore {
+  const { read, put, replace, erase, find, take, clear } = statementsOn(tables);
+  return {
+    async load(domainPrefix) {
+      const { rows } = await ask({ operation: "load", domainPrefix }, read, [domainPrefix]).catch((error) => {
+        throw isTooLarge(error) ? unusable(domainPrefix, "it holds a number that is no instant") : error;
+      });
+      return rows[0] && setOf(rows[0], domainPrefix);
+    },
+    async save(next, replacing) {
+      const { domainPrefix, access, refreshToken } = next;
+      const { count } = await ask(
+        { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
+        replacing ? replace : put,
+        [...recordOf(next), ...(replacing ? [domainPrefix, replacing.version] : [])],
+      );
+      return count === 1;
+    },
+    async remove(domainPrefix) {
+      await ask({ operation: "remove", domainPrefix }, erase, [domainPrefix]);
+      cutLog(database);
+    },
+    async claim(key, forMs) {
+      const task = { operation: "claim" } as const;
+      const [hash, owner] = [claimKey(key), randomUUID()];
+      // To look first, which no writer keeps waiting.
+      const { rows } = await ask(task, find, () => [hash, owner, Date.now()]);
+      if (rows.length > 0) return false;
+      const { count } = await ask(task, take, () => [hash, owner, Math.ceil(Date.now() + forMs), Date.now()]);
+      // The claim is won, whether or not this succeeds: the next one clears what is left.
+      if (count === 1) await ask(task, clear, () => [Date.now()]).catch(() => {});
+      return count === 1;
+    },
+  };
+}
+
+function statementsOn({ tokens, locks }: Tables) {
+  const changes = COLUMNS.map((column) => `${column} = excluded.${column}`);
+  return {
+    read: `SELECT ${COLUMNS} FROM ${tokens} WHERE domain_prefix = ?`,
+    put: `
+      INSERT INTO ${tokens} (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
+      ON CONFLICT (domain_prefix) DO UPDATE SET ${changes}`,
+    replace: `
+      UPDATE ${tokens} SET ${COLUMNS.map((column) => `${column} = ?`)} WHERE domain_prefix = ? AND version = ?`,
+    erase: `DELETE FROM ${tokens} WHERE domain_prefix = ?`,
+    find: `SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND ends_at > ?`,
+    take: `
+      INSERT INTO ${locks} (key, owner, ends_at) VALUES (?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, ends_at = excluded.ends_at
+      WHERE owner = excluded.owner OR ends_at <= ?`,
+    clear: `
+      DELETE FROM ${locks} WHERE key IN (
+        SELECT key FROM ${locks} WHERE key LIKE 'claim:%' AND ends_at <= ? ORDER BY ends_at LIMIT ${MOST_CLEARED})`,
+  };
+}
+
+/** In the order of the columns. */
+function recordOf({ access, ...set }: TokenSet): (string | number | null)[] {
+  return [
+    set.domainPrefix,
+    access.value,
+    access.expiresAt ?? null,
+    set.refreshToken,
+    set.issuedAt,
+    set.version,
+    set.refusedAt ?? null,
+    set.limitedUntil ?? null,
+    set.scope ?? null,
+  ];
+}
+
+/** @throws {StoredTokensError} naming the column, never its value. */
+function setOf(row: Row, domainPrefix: DomainPrefix): TokenSet {
+  const [expiresAt, refusedAt] = [instantOrNone("expires_at"), instantOrNone("refused_at")];
+  const [limitedUntil, scope] = [instantOrNone("limited_until"), row["scope"] ?? undefined];
+  return {
+    domainPrefix,
+    access: { value: text("access_token"), ...(expiresAt !== undefined && { expiresAt }) },
+    refreshToken: text("refresh_token"),
+    issuedAt: instantOrNone("issued_at") ?? fail("issued_at is missing"),
+    version: text("version"),
+    ...(refusedAt !== undefined && { refusedAt }),
+    ...(limitedUntil !== undefined && { limitedUntil }),
+    ...(scope !== undefined && { scope: text("scope") }),
+  };
+
+  function text(column: string): string {
+    const value = row[column];
+    return typeof value === "string" && value !== "" ? value : fail(`${column} is no text`);
+  }
+
+  function instantOrNone(column: string): number | undefined {
+    const value = row[column];
+    if (value === null || value === undefined) return undefined;
+    const instant = typeof value === "bigint" ? Number(value) : value; // as some drivers give integers
+    return typeof instant === "number" && Number.isFinite(instant)
+      ? instant
+      : fail(`${column} is no instant`);
+  }
+
+  function fail(problem: string): never {
+    throw unusable(domainPrefix, problem);
+  }
+}
+
+function unusable(domainPrefix: DomainPrefix, problem: string): StoredTokensError {
+  return new StoredTokensError(problem, { domainPrefix });
+}
+
+/** How `node:sqlite` refuses an integer beyond 2^53. */
+function isTooLarge(error: unknown): boolean {
+  return Object(Object(error).cause).code === "ERR_OUT_OF_RANGE";
+}
