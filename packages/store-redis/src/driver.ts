@@ -48,11 +48,23 @@ function evaluatorOf(
   client: RedisClient,
 ): (script: string, key: string, values: string[]) => Promise<unknown> {
   if (typeof client?.eval === "function") {
+    if (isOldCluster(client))
+      return (script, key, values) => client.sendCommand(key, false, ["EVAL", script, "1", key, ...values]);
     if ("evalSha" in client)
       return (script, key, values) => client.eval(script, { keys: [key], arguments: values });
     if ("evalsha" in client) return (script, key, values) => client.eval(script, 1, key, ...values);
   }
   throw new TypeError("client must be a client of ioredis or of redis (node-redis)");
+}
+
+/** A cluster of `redis` 4, whose first versions send a script to any node instead of the one that has the key. */
+interface OldCluster {
+  sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
+}
+
+function isOldCluster(client: object): client is OldCluster {
+  const { getMasters, sendCommand } = client as Record<string, unknown>;
+  return typeof getMasters === "function" && typeof sendCommand === "function";
 }
 
 /** A server that does not know a command repeats the first of its arguments, tokens among them. */
