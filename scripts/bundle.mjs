@@ -2,14 +2,16 @@
 // everybody's application starts with ours. Declarations stay as tsc writes them.
 import { rolldown } from "rolldown";
 
-for (const name of ["core", "passport-retail-pos"]) {
+const entries = { core: ["index"], login: ["index", "parts"], "passport-retail-pos": ["index"] };
+
+for (const [name, files] of Object.entries(entries)) {
   const folder = `packages/${name}`;
   const bundle = await rolldown({
-    input: `${folder}/src/index.ts`,
+    input: Object.fromEntries(files.map((file) => [file, `${folder}/src/${file}.ts`])),
     external: /^[^./]/, // dependencies stay imports
     platform: "node",
     transform: { target: "node20.19" },
   });
-  await bundle.write({ file: `${folder}/dist/index.js`, format: "esm" });
+  await bundle.write({ dir: `${folder}/dist`, format: "esm", chunkFileNames: "[name].js" });
   await bundle.close();
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { LIFETIME_MS } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { hashOf, LIFETIME_MS } from "./pending-login.js";
+import { hashOf } from "./hash.js";
 
 // A session tells which logins are under way, but not whether this browser started them: a stranger may have planted
 // the session, and two first tabs get two. A cookie of our own tells it. It is a random text, no secret of anybody's,

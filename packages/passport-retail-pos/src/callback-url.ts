@@ -1,3 +1,4 @@
+import { checkedRedirectUri } from "@retail-pos/login/parts";
 import type { Request } from "express";
 
 /**
@@ -15,26 +16,14 @@ export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProx
   return checkedCallbackUrl(new URL(callbackURL, `${origin}${path.startsWith("/") ? path : "/"}`).href);
 }
 
-/**
- * Codes come back over it: https, or http on this machine (RFC 9700, 2.6).
- *
- * @throws {TypeError}
- */
+/** @throws {TypeError} */
 export function checkedCallbackUrl(callbackURL: string): string {
-  const { protocol, hostname, username, password } = new URL(callbackURL);
-  if (protocol !== "https:" && !(protocol === "http:" && isLoopback(hostname))) {
-    throw new TypeError(
-      "callbackURL must be https (http is accepted on loopback hosts only). If it is relative, and a proxy ends TLS, " +
-        "the application has to trust the proxy (`trust proxy`) or the strategy needs `proxy: true`",
-    );
-  }
-  if (username || password) throw new TypeError("callbackURL must not contain a user name or password");
-  return callbackURL;
+  return checkedRedirectUri("callbackURL", callbackURL, BEHIND_A_PROXY);
 }
 
-function isLoopback(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-}
+const BEHIND_A_PROXY =
+  ". If it is relative, and a proxy ends TLS, the application has to trust the proxy (`trust proxy`) or the strategy " +
+  "needs `proxy: true`";
 
 /** A host and perhaps a port, and nothing that could turn it into the user name of another one. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;

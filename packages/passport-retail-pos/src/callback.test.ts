@@ -4,8 +4,9 @@ import OAuth2Strategy from "passport-oauth2";
 import { describe, expect, test } from "vitest";
 import { type Browser, browser } from "../../../test/support/browser.js";
 import { fakeService } from "../../../test/support/fake-service.js";
+import { crippled, foreignStates, hostilePrefixes } from "../../../test/support/hostile-callbacks.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
-import { readCallback } from "./callback.js";
+import { callbackOf } from "./callback.js";
 import { RetailPosStrategy } from "./index.js";
 
 const parsers: [name: string, configure: (app: Express) => void][] = [
@@ -14,30 +15,6 @@ const parsers: [name: string, configure: (app: Express) => void][] = [
 ];
 
 describe.each(parsers)("with %s", (_, configure) => {
-  /** Appended to the callback, or instead of the parameter named first. */
-  const crippled: [name: string, without: string, query: string][] = [
-    ["two codes", "", "code=other"],
-    ["two equal codes", "", "code=code-shop"],
-    ["a code as a list", "code", "code[]=code-shop"],
-    ["a code as an object", "code", "code[a]=code-shop"],
-    ["a code as an encoded list", "code", "code%5B%5D=code-shop"],
-    ["a code beside a list of codes", "", "code[]=other"],
-    ["two states", "", "state=other"],
-    ["a state as a list", "state", "state[]=other"],
-    ["a state as an object", "state", "state[a]=other"],
-    ["a state as a deep object", "state", "state[a][b]=other"],
-    ["a state beside an object", "", "state[a]=other"],
-    ["two domain prefixes", "", "domain_prefix=evil"],
-    ["a domain prefix as a list", "domain_prefix", "domain_prefix[]=shop"],
-    ["a domain prefix as an object", "domain_prefix", "domain_prefix[a]=shop"],
-    ["two errors", "", "error=access_denied&error=access_denied"],
-    ["an error as a list", "", "error[]=access_denied"],
-    ["an empty code", "code", "code="],
-    ["a code with a line break", "code", "code=a%0D%0Ab"],
-    ["a code of 10 kB", "code", `code=${"c".repeat(10_000)}`],
-    ["no code", "code", ""],
-  ];
-
   test.each(crippled)("%s is a 400 that spends nothing", async (_name, without, query) => {
     const { service, site, answers } = await open({ configure });
     const person = browser();
@@ -52,34 +29,7 @@ describe.each(parsers)("with %s", (_, configure) => {
 });
 
 describe("a domain prefix that is not one DNS label", () => {
-  const hostile: [name: string, prefix: string | undefined][] = [
-    ["with a slash", "evil.example/"],
-    ["with a fragment", "evil#"],
-    ["with a query", "evil?"],
-    ["with a backslash", "evil.example\\"],
-    ["with credentials", "a@evil"],
-    ["with a port", "evil:8443"],
-    ["with a dot", "a.b"],
-    ["a host", "evil.example"],
-    ["a path", "../evil"],
-    ["with a tab", "shop\t"],
-    ["with a space before it", " shop"],
-    ["with a line break", "sh\nop"],
-    ["with a line break behind it", "shop\n"],
-    ["with a null byte", "shop\0"],
-    ["in full-width letters", "ｓｈｏｐ"],
-    ["with a letter that lower-cases to k", "\u212Aiosk"],
-    ["encoded once more", "shop%2f"],
-    ["encoded once more, a dot", "shop%2eevil"],
-    ["of 64 characters", "s".repeat(64)],
-    ["beginning with a hyphen", "-shop"],
-    ["ending with a hyphen", "shop-"],
-    ["the placeholder", "{domain_prefix}"],
-    ["empty", ""],
-    ["missing", undefined],
-  ];
-
-  test.each(hostile)("%s: 400, nothing sent, nothing spent", async (_, prefix) => {
+  test.each(hostilePrefixes)("%s: 400, nothing sent, nothing spent", async (_, prefix) => {
     const { service, site, answers } = await open();
     const person = browser();
     const real = approval((await person.open(site.loginUrl)).location, "shop");
@@ -107,18 +57,7 @@ describe("a domain prefix that is not one DNS label", () => {
 });
 
 describe("state", () => {
-  const states: [name: string, state: string | undefined, code: string][] = [
-    ["absent", undefined, "state_missing"],
-    ["empty", "", "state_missing"],
-    ["fixed", "abc", "state_unknown"],
-    ["of one character", "x", "state_unknown"],
-    ["of 10 kB", "x".repeat(10_000), "state_unknown"],
-    ["of the right length", "x".repeat(43), "state_unknown"],
-    ["not ASCII", "ÿ".repeat(43), "state_unknown"],
-    ["a name that every object has", "__proto__", "state_unknown"],
-  ];
-
-  test.each(states)("%s: 403, nothing sent, nothing spent", async (_, state, code) => {
+  test.each(foreignStates)("%s: 403, nothing sent, nothing spent", async (_, state, code) => {
     const { service, site, answers } = await open();
     const person = browser();
     const real = approval((await person.open(site.loginUrl)).location, "shop");
@@ -337,6 +276,6 @@ async function open(settings: SiteSettings<RetailPosStrategy> = {}, options: obj
 
 test("a request that names no method is taken as the GET it is, as the base class takes it", () => {
   const query = { code: "c", domain_prefix: "shop", state: "12345678" };
-  expect(readCallback({ query } as never)).toEqual({ code: "c", domainPrefix: "shop", state: "12345678" });
-  expect(() => readCallback({ query, method: "HEAD" } as never)).toThrow(/not HEAD/);
+  expect(callbackOf({ query } as never)).toEqual({ code: "c", domainPrefix: "shop", state: "12345678" });
+  expect(() => callbackOf({ query, method: "HEAD" } as never)).toThrow(/not HEAD/);
 });

@@ -1,7 +1,6 @@
+import { alreadyUsed, LoginFailure, type SpentStates } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { LoginFailure } from "./login-failure.js";
-import { hashOf } from "./pending-login.js";
-import type { SpentStates } from "./spent-states.js";
+import { hashOf } from "./hash.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 /** What passport-oauth2 tells a state store about the strategy. */
@@ -28,9 +27,6 @@ export interface StateStore {
 
 /** Per process; the oldest go first. */
 const MOST_ISSUED = 5_000;
-
-const ALREADY_USED =
-  "This login is already used: its callback was loaded a second time. Start the login again if you are not logged in";
 
 /**
  * Lets an application's own state store keep the logins; what it returns is sent as it is. The store has no place for
@@ -61,7 +57,7 @@ export function customState(
     },
     async spend(req, state, callbackURL) {
       const { info, redirectUri } = await verify(req, state, callbackURL);
-      if (!(await spent.spend(state))) throw new LoginFailure("state_unknown", ALREADY_USED);
+      if (!(await spent.spend(state))) throw alreadyUsed();
       issued.delete(hashOf(state));
       return { state: info, redirectUri };
     },

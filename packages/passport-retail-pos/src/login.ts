@@ -1,19 +1,21 @@
-import { isRetailPosError, type RetailPos, type TokenSet } from "@retail-pos/core";
-import type { Request } from "express";
+import type { RetailPos, TokenSet } from "@retail-pos/core";
+import type { RetailPosLogin, RetailPosProfile } from "@retail-pos/login";
 import {
   ACCESS_DENIED,
+  authorizationFailed,
   type Callback,
   declined,
   type ErrorCallback,
-  isCallback,
-  readCallback,
-  refusedAuthorization,
-} from "./callback.js";
+  LoginFailure,
+  loginOf,
+  profileOf,
+  trade,
+} from "@retail-pos/login/parts";
+import type { Request } from "express";
+import { authorizationError, callbackOf, isCallback } from "./callback.js";
 import { absoluteCallbackUrl } from "./callback-url.js";
-import { LoginFailure } from "./login-failure.js";
-import { paramsOf, profileOf, type RetailPosProfile } from "./profile.js";
 import type { StateKeeper } from "./state-keeper.js";
-import { type AnyVerify, askVerify, type RetailPosLogin } from "./verify.js";
+import { type AnyVerify, askVerify } from "./verify.js";
 
 /** What `passport.authenticate("retail-pos", options)` may be given for one login. */
 export interface LoginOptions {
@@ -75,7 +77,10 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const url = await start(view, req, options);
     return () => view.redirect(url);
   } catch (error) {
-    if (error instanceof LoginFailure) return () => view.fail(error.info, error.status);
+    if (error instanceof LoginFailure) {
+      const { code, message, status } = error;
+      return () => view.fail({ code, message }, status);
+    }
     return () => view.error(asError(error));
   }
 }
@@ -126,7 +131,7 @@ async function start(view: LoginView, req: Request, options: LoginOptions): Prom
 
 /** The callback, in the order that matters: nothing is sent before the state is checked, nobody is let in before tokens are kept. */
 async function finish(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
-  const callback = readCallback(req);
+  const callback = callbackOf(req);
   const redirectUriHere = () => redirectUriOf(view, req, options);
   if ("error" in callback) throw await errorIn(callback, view, req, redirectUriHere);
   const { state, redirectUri } = await view.states.spend(req, callback.state, redirectUriHere);
@@ -148,7 +153,7 @@ async function errorIn(
   const { error, state } = callback;
   if (error === ACCESS_DENIED || !state) return declined(callback, !!state && states.isUnderWay(req, state));
   await states.check(req, state, redirectUri);
-  return refusedAuthorization(callback);
+  return authorizationError(authorizationFailed(callback), callback);
 }
 
 /** What `done` said besides the user; a text is a message. */
@@ -156,53 +161,25 @@ function asInfo(info: unknown): object {
   return typeof info === "object" || info === undefined ? { ...info } : { message: info };
 }
 
-/**
- * 4.2, through the client: rate limit, timeout and errors are handled in one place.
- *
- * @throws {LoginFailure} `code_refused` or `retailer_not_accepted`; a login that fails is no fault of the service's.
- */
+/** 4.2, with what a subclass's hooks add. @throws {LoginFailure | RetailPosError} */
 async function exchange(
   view: LoginView,
   options: LoginOptions,
-  { domainPrefix, code }: Callback,
+  callback: Callback,
   redirectUri: string,
 ): Promise<TokenSet> {
   const { parseErrorResponse } = view;
   const params = Object.entries(view.tokenParams(options) ?? {}).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  const extra = {
+  return trade(view.client, callback, {
     params: Object.fromEntries(params.map(([name, value]) => [name, String(value)])),
     redirectUri,
     ...(parseErrorResponse && { parseErrorResponse }),
-  };
-  try {
-    return await view.client.exchange(domainPrefix, code, extra);
-  } catch (error) {
-    throw failureIn(error) ?? error;
-  }
-}
-
-/** What somebody who starts again may get past, or what the application has decided. */
-function failureIn(error: unknown): LoginFailure | undefined {
-  if (!isRetailPosError(error)) return undefined;
-  const { code, error: oauthError } = error as { code: string; error?: string };
-  if (code === "retailer_not_accepted") {
-    return new LoginFailure(
-      code,
-      "This application does not accept logins of this retailer; nothing was sent",
-    );
-  }
-  if (code !== "token_endpoint_failed" || oauthError !== "invalid_grant") return undefined;
-  return new LoginFailure(
-    "code_refused",
-    "The service refused the code: it has expired, was used already, or was made for another address. " +
-      "Start the login again",
-  );
+  });
 }
 
 async function describe(view: LoginView, tokens: TokenSet): Promise<RetailPosLogin> {
   const { domainPrefix } = tokens;
-  const profile = await view.profileOf(tokens.access.value, profileOf(domainPrefix));
-  return { domainPrefix, tokens, params: paramsOf(tokens), profile };
+  return loginOf(tokens, await view.profileOf(tokens.access.value, profileOf(domainPrefix)));
 }

@@ -1,7 +1,7 @@
 import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
 import { checkedCallbackUrl } from "./callback-url.js";
 import type { StateStore } from "./custom-state.js";
-import type { SkipUserProfile } from "./profile.js";
+import type { SkipUserProfile } from "./skip-profile.js";
 
 /** Options of both styles. */
 interface CommonOptions {

@@ -1,4 +1,4 @@
-import type { PendingLogin } from "./pending-login.js";
+import type { PendingLogin } from "@retail-pos/login/parts";
 import type { Session } from "./sessions.js";
 
 /** What moves along when a session gets a new id. */

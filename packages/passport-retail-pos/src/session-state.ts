@@ -1,12 +1,19 @@
-import { randomBytes } from "node:crypto";
+import {
+  alreadyUsed,
+  isInTime,
+  loginWith,
+  MOST_PENDING,
+  newLogin,
+  type PendingLogin,
+  pendingLoginsIn,
+  type SpentStates,
+  underWay,
+} from "@retail-pos/login/parts";
 import type { Request } from "express";
 import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser.js";
-import { LoginFailure } from "./login-failure.js";
-import { isInTime, isSame, MOST_PENDING, type PendingLogin, pendingLoginsIn } from "./pending-login.js";
 import { carryAcrossRegenerate } from "./regenerate.js";
 import { put, type Session, save, sessionIdOf, sessionOf, stillPending } from "./sessions.js";
-import type { SpentStates } from "./spent-states.js";
-import { startedLogins } from "./started-logins.js";
+import { type SessionLogin, startedLogins } from "./started-logins.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 export interface SessionStateOptions {
@@ -30,11 +37,9 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     issue(req, applicationState, callbackURL) {
       const session = sessionOf(req);
       const browser = markBrowser(req, callbackURL.startsWith("https:"));
-      const login: PendingLogin = {
-        handle: randomBytes(32).toString("base64url"),
-        startedAt: clock(),
-        ...(applicationState !== undefined && { state: applicationState }),
-        ...(callbackURL !== redirectUri && { redirectUri: callbackURL }),
+      const kept = callbackURL === redirectUri ? undefined : callbackURL;
+      const login: SessionLogin = {
+        ...newLogin(clock(), { state: applicationState, redirectUri: kept }),
         ...(browser !== undefined && { browser }),
       };
       put(session, key, [...pendingLoginsIn(session[key]), login].slice(-MOST_PENDING));
@@ -47,11 +52,11 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
       return login !== undefined && !spent.has(state) && isInTime(login, clock());
     },
     check(req, state) {
-      underWay(req, state);
+      loginOf(req, state);
     },
     async spend(req, state) {
-      const login = underWay(req, state);
-      if (!(await spent.spend(state))) throw new LoginFailure("state_unknown", ALREADY_USED);
+      const login = loginOf(req, state);
+      if (!(await spent.spend(state))) throw alreadyUsed();
       started.remove(state);
       const session = sessionOf(req);
       put(session, key, others(req, session, pendingLoginsIn(session[key])));
@@ -64,16 +69,17 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
   };
 
   /** In the session; else what this process knows of it, or of this browser. An emptied session has no logins under way. */
-  function find(req: Request, state: string): PendingLogin | undefined {
+  function find(req: Request, state: string): SessionLogin | undefined {
     const session = sessionOf(req);
-    const pending = pendingLoginsIn(session[key]);
-    const [login] = pending.filter(({ handle }) => isSame(handle, state));
+    const pending = pendingLoginsIn<SessionLogin>(session[key]);
     const browsers = pending.length > 0 ? browsersOf(req) : [];
-    return login ?? started.find(state, { sessionId: sessionIdOf(req, session), browsers });
+    return (
+      loginWith(state, pending) ?? started.find(state, { sessionId: sessionIdOf(req, session), browsers })
+    );
   }
 
   /** The logins that are still under way, also those that the session has lost. */
-  function others(req: Request, session: Session, inSession: readonly PendingLogin[]): PendingLogin[] {
+  function others(req: Request, session: Session, inSession: readonly SessionLogin[]): SessionLogin[] {
     const here = { sessionId: sessionIdOf(req, session), browsers: browsersOf(req) };
     const known = new Map([...started.in(here), ...inSession].map((login) => [login.handle, login]));
     return [...known.values()]
@@ -82,22 +88,19 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
       .slice(-MOST_PENDING);
   }
 
-  /** @throws {LoginFailure} why not. */
-  function underWay(req: Request, state: string): PendingLogin {
-    const login = find(req, state);
-    if (spent.has(state)) throw new LoginFailure("state_unknown", ALREADY_USED);
-    if (!login)
-      throw new LoginFailure("state_unknown", whyUnknown(req, pendingLoginsIn(sessionOf(req)[key])));
-    if (!isInTime(login, clock())) throw new LoginFailure("state_expired", EXPIRED);
-    return login;
+  /** @throws {LoginFailure} why there is none. */
+  function loginOf(req: Request, state: string): SessionLogin {
+    const whyNot = () => whyUnknown(req, pendingLoginsIn(sessionOf(req)[key]));
+    const found = { login: find(req, state), isSpent: spent.has(state), now: clock() };
+    return underWay({ ...found, whyUnknown: whyNot });
   }
 
   /** The logins of the other tabs move along into the session that this login makes, and no stranger's. */
   function carryOthers(req: Request, session: Session): void {
     // Whoever planted the session's id has logins of their own in it. Without a cookie nothing tells them apart.
-    const isOwn = ({ browser }: PendingLogin) =>
+    const isOwn = ({ browser }: SessionLogin) =>
       !canMarkBrowser(req) || (browser !== undefined && browsersOf(req).includes(browser));
-    const moving = (inSession: readonly PendingLogin[]) => others(req, session, inSession).filter(isOwn);
+    const moving = (inSession: readonly SessionLogin[]) => others(req, session, inSession).filter(isOwn);
     carryAcrossRegenerate(session, {
       known: () => moving(pendingLoginsIn(session[key])),
       stored: async () => moving(await stillPending(req, session, key)),
@@ -108,12 +111,6 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     });
   }
 }
-
-const ALREADY_USED =
-  "This login is already used: its callback was loaded a second time (reload, back button, double click). " +
-  "Start the login again if you are not logged in";
-
-const EXPIRED = "This login was started more than 15 minutes ago; start it again";
 
 /** The few real causes behind "unable to verify the state", told apart by what the request shows. */
 function whyUnknown(req: Request, pending: readonly PendingLogin[]): string {

@@ -1,5 +1,5 @@
+import { type PendingLogin, pendingLoginsIn } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { type PendingLogin, pendingLoginsIn } from "./pending-login.js";
 
 /** What express-session, koa-session and Fastify's two offer. */
 export type Session = Record<string, unknown> & {

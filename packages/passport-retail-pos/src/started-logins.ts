@@ -1,13 +1,20 @@
-import { hashOf, isInTime, MOST_PENDING, type PendingLogin } from "./pending-login.js";
+import { isInTime, MOST_PENDING, type PendingLogin } from "@retail-pos/login/parts";
+import { hashOf } from "./hash.js";
+
+/** A login under way, as it lies in a session. */
+export interface SessionLogin extends PendingLogin {
+  /** Which browser started it, if that could be told. */
+  readonly browser?: string;
+}
 
 /** The logins that this process started: a session store that writes whole sessions loses some of those started at once. */
 export interface StartedLogins {
   /** Keeps a login, in a session with an id or of a marked browser; of each, the newest. */
-  add(login: PendingLogin, sessionId: string | undefined): void;
+  add(login: SessionLogin, sessionId: string | undefined): void;
   /** The login with this state, if it was started there. */
-  find(state: string, where: StartedIn): PendingLogin | undefined;
+  find(state: string, where: StartedIn): SessionLogin | undefined;
   /** All logins that were started there. */
-  in(where: StartedIn): PendingLogin[];
+  in(where: StartedIn): SessionLogin[];
   remove(state: string): void;
 }
 
@@ -83,7 +90,7 @@ function placeOf({ sessionId, browsers }: StartedIn): Place {
 }
 
 /** `undefined`: a session store cannot keep it either, or it is too large to be kept here as well. */
-function jsonOf(login: PendingLogin): string | undefined {
+function jsonOf(login: SessionLogin): string | undefined {
   try {
     const json = JSON.stringify(login);
     return json.length <= LONGEST_STARTED ? json : undefined;

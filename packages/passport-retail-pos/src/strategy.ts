@@ -1,4 +1,6 @@
 import type { RetailPos } from "@retail-pos/core";
+import type { RetailPosLogin, RetailPosProfile, TokenParams } from "@retail-pos/login";
+import { spentStates } from "@retail-pos/login/parts";
 import type { Request } from "express";
 import type {
   AuthenticateCallback as PassportCallback,
@@ -8,17 +10,10 @@ import OAuth2Strategy from "passport-oauth2";
 import { customState } from "./custom-state.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./login.js";
 import { checkOptions, type RetailPosStrategyOptions } from "./options.js";
-import { isSkipped, type RetailPosProfile, type SkipUserProfile, type TokenParams } from "./profile.js";
 import { sessionState } from "./session-state.js";
-import { spentStates } from "./spent-states.js";
+import { isSkipped, type SkipUserProfile } from "./skip-profile.js";
 import type { StateKeeper } from "./state-keeper.js";
-import {
-  type AnyVerify,
-  type RetailPosLogin,
-  styleOf,
-  type VerifyDone,
-  type VerifyResult,
-} from "./verify.js";
+import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./verify.js";
 
 /** The options where verify gets the request first. */
 type WithRequest = RetailPosStrategyOptions & {

@@ -1,18 +1,5 @@
-import type { DomainPrefix, TokenSet } from "@retail-pos/core";
+import type { RetailPosLogin } from "@retail-pos/login";
 import type { Request } from "express";
-import type { RetailPosProfile, TokenParams } from "./profile.js";
-
-/** A finished login, before the application has accepted it. */
-export interface RetailPosLogin {
-  /** The retailer who logged in. Keep it with your user: everything else is asked by it. */
-  domainPrefix: DomainPrefix;
-  /** Kept by the client as soon as the login is accepted; an application needs no copy. */
-  tokens: TokenSet;
-  /** The token response, as passport-oauth2 would hand it on. */
-  params: TokenParams;
-  /** Who logged in, in Passport's form; what a subclass's `userProfile` gave, where there is one. */
-  profile: RetailPosProfile;
-}
 
 /** Ends a verify: with an error, with a user, or with a falsy user (and perhaps a reason) to refuse the login. */
 export type VerifyDone = (error?: unknown, user?: Express.User | false | null, info?: object) => void;

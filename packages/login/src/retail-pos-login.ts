@@ -1,5 +1,17 @@
 import type { DomainPrefix, TokenSet } from "@retail-pos/core";
 
+/** A finished login, before the application has accepted it. */
+export interface RetailPosLogin {
+  /** The retailer who logged in. Keep it with your user: everything else is asked by it. */
+  domainPrefix: DomainPrefix;
+  /** Kept by the client as soon as the login is accepted; an application needs no copy. */
+  tokens: TokenSet;
+  /** The token response, without the refresh token. */
+  params: TokenParams;
+  /** Who logged in, in Passport's form; what a subclass of the strategy found out, if there is one. */
+  profile: RetailPosProfile;
+}
+
 /** Who logged in, in Passport's normalized form: the service names nothing but the domain prefix. */
 export interface RetailPosProfile {
   /** The strategy's name. */
@@ -26,12 +38,21 @@ export interface TokenParams {
   domain_prefix: DomainPrefix;
 }
 
+/** What the tokens of a login say about it. */
+export function loginOf(
+  tokens: TokenSet,
+  profile: RetailPosProfile = profileOf(tokens.domainPrefix),
+): RetailPosLogin {
+  return { domainPrefix: tokens.domainPrefix, tokens, params: paramsOf(tokens), profile };
+}
+
+/** Who logged in, as far as the service says. */
 export function profileOf(domainPrefix: DomainPrefix): RetailPosProfile {
   return { provider: "retail-pos", id: domainPrefix, domainPrefix, displayName: domainPrefix };
 }
 
 /** Printing it shows no token; reading it does. */
-export function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenParams {
+function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenParams {
   const params: TokenParams = {
     access_token: access.value,
     token_type: "Bearer",
@@ -43,22 +64,4 @@ export function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenPar
   };
   const shown = { ...params, access_token: "[hidden]" };
   return Object.defineProperty(params, Symbol.for("nodejs.util.inspect.custom"), { value: () => shown });
-}
-
-/** Whether the profile of a login is left as it is. */
-export type SkipUserProfile =
-  | boolean
-  | ((accessToken: string) => unknown)
-  | ((accessToken: string, done: (error?: unknown, skip?: unknown) => void) => void);
-
-/** passport-oauth2's rule: a function that declares `done` answers through it, any other by what it returns or promises. */
-export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
-  if (typeof skip !== "function") return skip === true;
-  if (skip.length < 2) return Boolean(await (skip as (accessToken: string) => unknown)(accessToken));
-  return new Promise((resolve, reject) => {
-    const answer: unknown = skip(accessToken, (error, isToSkip) =>
-      error ? reject(error) : resolve(Boolean(isToSkip)),
-    );
-    Promise.resolve(answer).catch(reject); // it may be async
-  });
 }

@@ -1,0 +1,27 @@
+// Text and bytes without Node: WebCrypto works on bytes, cookies and addresses hold text.
+
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+export function base64url(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+/** `undefined` for what {@link base64url} cannot have made. */
+export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[\w-]+$/.test(text) || text.length % 4 === 1) return undefined;
+  const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+  return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+}
+
+/** A random text that nobody guesses; 6 bits a letter. */
+export function randomText(bytes: number): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(bytes)));
+}
+
+/** SHA-256, in 43 letters: what stands for a secret in a place where the secret itself has no business. */
+export async function hashOf(secret: string): Promise<string> {
+  return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytesOf(secret))));
+}

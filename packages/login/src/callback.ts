@@ -1,0 +1,114 @@
+import { type DomainPrefix, isRetailPosError, parseDomainPrefix } from "@retail-pos/core";
+import { LoginFailure } from "./login-failure.js";
+
+/** What a good callback carries (2.3). */
+export interface Callback {
+  readonly code: string;
+  readonly domainPrefix: DomainPrefix;
+  readonly state: string;
+}
+
+/** What a callback carries if the service reports an error (RFC 6749, section 4.1.2.1). A stranger may have written it. */
+export interface ErrorCallback {
+  readonly error: string;
+  readonly description: string | undefined;
+  readonly uri: string | undefined;
+  /** Absent only beside `access_denied`. */
+  readonly state: string | undefined;
+}
+
+/** A query as any framework parses it: texts, and lists or objects of what is repeated. */
+export type Query = Readonly<Record<string, unknown>>;
+
+const PARAMETERS = ["code", "domain_prefix", "state", "scope", "error", "error_description", "error_uri"];
+/** The one error that needs no state: it changes nothing. */
+export const ACCESS_DENIED = "access_denied";
+/** A code longer than this is no code of any service we know; the spec names no length. */
+const LONGEST_CODE = 4096;
+
+/** The query of an address, repeated parameters as lists. */
+export function queryIn(url: URL): Query {
+  const query: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value] of url.searchParams) {
+    query[name] = query[name] === undefined ? value : [query[name], value].flat();
+  }
+  return query;
+}
+
+/** Whether a query has a parameter, in whatever form. */
+export function names(query: Query, name: string): boolean {
+  return Object.keys(query).some((key) => key === name || key.startsWith(`${name}[`));
+}
+
+/**
+ * Checks every parameter of a callback before any of them is used.
+ *
+ * @throws {LoginFailure} `invalid_callback`, `invalid_domain_prefix` or `state_missing`.
+ */
+export function readCallback(query: Query): Callback | ErrorCallback {
+  for (const name of PARAMETERS) refuseRepeated(query, name);
+  const { code, domain_prefix, state, error, error_description, error_uri } = query as Record<
+    string,
+    string | undefined
+  >;
+  if (error !== undefined) {
+    const isDecline = error === ACCESS_DENIED;
+    const [description, uri] = [printable(error_description), printable(error_uri)];
+    return { error: printable(error), description, uri, state: isDecline ? state : stateOf(state) };
+  }
+  if (!code || code.length > LONGEST_CODE || !/^[\x20-\x7e]+$/.test(code)) {
+    throw new LoginFailure("invalid_callback", "The callback carries no usable code; start the login again");
+  }
+  return { code, domainPrefix: domainPrefixOf(domain_prefix), state: stateOf(state) };
+}
+
+/** The retailer declined. Good without a state, as it changes nothing; the service's own words only if the state is ours. */
+export function declined({ description }: ErrorCallback, isOurs: boolean): LoginFailure {
+  return new LoginFailure(
+    ACCESS_DENIED,
+    "The retailer declined the access (or the service asks for scopes that the login did not name); nothing was " +
+      `changed${isOurs && description ? `. The service says: ${description}` : ""}`,
+  );
+}
+
+/** Any other error, with a state of ours. Its description is not ours, and in no message. */
+export function authorizationFailed({ error }: ErrorCallback): LoginFailure {
+  return new LoginFailure(
+    "authorization_failed",
+    `The service answered the login with the error "${error}" instead of a code`,
+  );
+}
+
+/** Behind every query parser: `a=1&a=2` as a list, `a[]=1` and `a[b]=1` as objects or as names of their own. */
+function refuseRepeated(query: Query, name: string): void {
+  const value = query[name];
+  const isOdd = value !== undefined && typeof value !== "string";
+  if (isOdd || Object.keys(query).some((key) => key.startsWith(`${name}[`))) {
+    throw new LoginFailure("invalid_callback", `The callback's ${name} is repeated or no plain text`);
+  }
+}
+
+function stateOf(state: string | undefined): string {
+  if (state) return state;
+  throw new LoginFailure(
+    "state_missing",
+    "The callback carries no state, so it does not belong to a login that was started here",
+  );
+}
+
+function domainPrefixOf(text: unknown): DomainPrefix {
+  try {
+    return parseDomainPrefix(text);
+  } catch (error) {
+    if (!isRetailPosError(error)) throw error;
+    throw new LoginFailure(
+      "invalid_domain_prefix",
+      "The callback's domain_prefix is missing or not one DNS label; nothing was sent to it",
+    );
+  }
+}
+
+/** A stranger's words, short enough and clean enough for a log line. */
+function printable<Text extends string | undefined>(text: Text): Text {
+  return text?.replace(/[^\x20-\x7e]+/g, " ").slice(0, 200) as Text;
+}

@@ -1,0 +1,251 @@
+import { isRetailPosError, type RetailPos, type RetailPosErrorCode } from "@retail-pos/core";
+import {
+  ACCESS_DENIED,
+  authorizationFailed,
+  type Callback,
+  declined,
+  type ErrorCallback,
+  queryIn,
+  readCallback,
+} from "./callback.js";
+import { clientIdOf } from "./client-id.js";
+import { checkJson } from "./json.js";
+import { LoginFailure, type LoginFailureCode } from "./login-failure.js";
+import {
+  alreadyUsed,
+  isInTime,
+  loginWith,
+  MOST_PENDING,
+  newLogin,
+  type PendingLogin,
+  pendingLoginsIn,
+  underWay,
+} from "./pending-logins.js";
+import { checkedRedirectUri } from "./redirect-uri.js";
+import { loginOf, type RetailPosLogin } from "./retail-pos-login.js";
+import { spentStates } from "./spent-states.js";
+import { trade } from "./trade.js";
+
+/** What a login is made with. */
+export interface LoginFlowOptions {
+  /** What `retailPos()` returned. */
+  client: RetailPos;
+  /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
+  clock?: (() => number) | undefined;
+}
+
+/** What one login may be given when it starts. */
+export interface LoginStart {
+  /** What {@link LoginFlow.start} or `finish` gave this browser last, if it brought anything back. */
+  pending?: string | undefined;
+  /** The application's own state: never sent, and brought back with the login. JSON has to hold it. */
+  state?: unknown;
+  /** The `redirect_uri` of this login, if it is not the client's; https, or http on a loopback host. */
+  redirectUri?: string | undefined;
+  /** Sent only if given; the service knows no scopes (R1). */
+  scope?: string | undefined;
+}
+
+/**
+ * The protocol of a login alone: values in, values out. `pending` is text that the application keeps where only this
+ * browser brings it back: its session, a sealed cookie.
+ */
+export interface LoginFlow {
+  /**
+   * Starts a login (4.1).
+   *
+   * @returns where to send the browser, and what to keep for it instead of what was kept.
+   * @throws {TypeError} naming what is wrong: `state`, `redirectUri`.
+   */
+  start(login?: LoginStart): Promise<{ url: string; pending: string }>;
+  /**
+   * Checks the service's callback, spends its state once in all processes, and trades its code (4.2). Keeps no tokens:
+   * `client.connect(outcome.login.tokens)` is the caller's. Resolves whatever a stranger, the service or the store does.
+   *
+   * @param callback an absolute address, or path and query as `req.url` has them.
+   * @param kept `pending`: what was kept for this browser. `spent`: told what to keep from now on, before the code is
+   * sent; if it throws, nothing is sent, and `finish` rejects with that error.
+   */
+  finish(
+    callback: URL | string,
+    kept: {
+      pending?: string | undefined;
+      spent?: ((pending: string | undefined) => void | Promise<void>) | undefined;
+    },
+  ): Promise<LoginOutcome>;
+}
+
+/** How a callback ended. `pending` is what to keep for this browser from now on; nothing if it is `undefined`. */
+export type LoginOutcome = LoginSuccess | LoginRefusal;
+
+/** Somebody logged in. */
+export interface LoginSuccess {
+  readonly ok: true;
+  /** Who, and with which tokens. */
+  readonly login: RetailPosLogin;
+  /** What the application gave when the login started. */
+  readonly state: unknown;
+  readonly pending: string | undefined;
+}
+
+/** Nobody logged in. */
+export interface LoginRefusal {
+  readonly ok: false;
+  readonly code: LoginFailureCode | RetailPosErrorCode;
+  /** What an HTTP handler should answer. */
+  readonly status: number;
+  /** What happened, and what to look at. Nothing in it comes from a stranger. */
+  readonly message: string;
+  /** For the answer, `Retry-After` for example. */
+  readonly headers: Record<string, string>;
+  /** Core's error, if one says more. */
+  readonly error?: unknown;
+  readonly pending: string | undefined;
+}
+
+/** A state that was checked and spent, and what its code is traded with. */
+interface SpentLogin {
+  readonly callback: Callback;
+  readonly login: PendingLogin;
+  readonly pending: string | undefined;
+}
+
+/**
+ * A login's protocol for frameworks that `webLogin` does not fit.
+ *
+ * @throws {TypeError} naming the option that is wrong, or what the client lacks for a login.
+ */
+export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): LoginFlow {
+  const clientId = clientIdOf(client);
+  if (typeof clock !== "function") throw new TypeError("clock must be a function");
+  const spent = spentStates(client);
+
+  return {
+    async start({ pending, state, redirectUri, scope } = {}) {
+      if (redirectUri !== undefined) checkedRedirectUri("redirectUri", redirectUri);
+      checkJson("state", state);
+      const login = newLogin(clock(), { state, redirectUri });
+      const url = authorizationUrl(client, login, scope);
+      return { url, pending: textOf([...stillPending(pending), login].slice(-MOST_PENDING)) ?? "" };
+    },
+    async finish(callback, { pending, spent: tell } = {}) {
+      let step: SpentLogin;
+      try {
+        step = await spend(callback, pending);
+      } catch (error) {
+        const isOver = error instanceof LoginFailure && error.code === "state_expired";
+        return refusalOf(error, isOver ? textOf(stillPending(pending)) : pending);
+      }
+      await tell?.(step.pending);
+      return finishSpent(step);
+    },
+  };
+
+  /** @throws {LoginFailure | RetailPosError} nothing was sent. */
+  async function spend(address: URL | string, pending: string | undefined): Promise<SpentLogin> {
+    const callback = readCallback(queryIn(addressOf(address)));
+    const logins = loginsIn(pending);
+    if ("error" in callback) throw errorIn(callback, logins);
+    const login = find(callback.state, logins);
+    if (!(await spent.spend(callback.state))) throw alreadyUsed();
+    return { callback, login, pending: textOf(stillPending(pending)) };
+  }
+
+  async function finishSpent({ callback, login, pending }: SpentLogin): Promise<LoginOutcome> {
+    const { redirectUri, state } = login;
+    try {
+      const tokens = await trade(client, callback, redirectUri === undefined ? {} : { redirectUri });
+      return { ok: true, login: loginOf(tokens), state, pending };
+    } catch (error) {
+      return refusalOf(error, pending);
+    }
+  }
+
+  /** What a callback with an error comes to. No pending login is spent by it. */
+  function errorIn(callback: ErrorCallback, logins: readonly PendingLogin[]): LoginFailure {
+    const { error, state } = callback;
+    if (error !== ACCESS_DENIED && state) {
+      find(state, logins);
+      return authorizationFailed(callback);
+    }
+    const login = state ? loginWith(state, logins) : undefined;
+    return declined(callback, login !== undefined && !spent.has(login.handle) && isInTime(login, clock()));
+  }
+
+  /** @throws {LoginFailure} why there is none. */
+  function find(state: string, logins: readonly PendingLogin[]): PendingLogin {
+    const found = { login: loginWith(state, logins), isSpent: spent.has(state), now: clock() };
+    return underWay({ ...found, whyUnknown: () => whyUnknown(logins) });
+  }
+
+  function stillPending(pending: string | undefined): PendingLogin[] {
+    return loginsIn(pending).filter((login) => !spent.has(login.handle) && isInTime(login, clock()));
+  }
+
+  /** The logins in a text of ours, of this client id; none in any other. */
+  function loginsIn(pending: string | undefined): PendingLogin[] {
+    if (typeof pending !== "string") return [];
+    try {
+      const kept: { clientId?: unknown; logins?: unknown } | null = JSON.parse(pending);
+      return kept?.clientId === clientId ? pendingLoginsIn(kept.logins) : [];
+    } catch {
+      return [];
+    }
+  }
+
+  function textOf(logins: readonly PendingLogin[]): string | undefined {
+    return logins.length > 0 ? JSON.stringify({ clientId, logins }) : undefined;
+  }
+}
+
+/** 4.1: where to send the browser. */
+function authorizationUrl(
+  client: RetailPos,
+  { handle, redirectUri }: PendingLogin,
+  scope: string | undefined,
+): string {
+  // A client of an older core takes the state alone, so what belongs to this login is set here as well.
+  const more = { ...(redirectUri !== undefined && { redirectUri }), ...(scope !== undefined && { scope }) };
+  const url = client.authorizationUrl(...([handle, more] as unknown as [string]));
+  if (redirectUri !== undefined) url.searchParams.set("redirect_uri", redirectUri);
+  if (scope !== undefined) url.searchParams.set("scope", scope);
+  return url.href;
+}
+
+/** @throws {LoginFailure} */
+function addressOf(callback: URL | string): URL {
+  const [text, base] = [String(callback), "http://localhost"];
+  if (URL.canParse(text, base)) return new URL(text, base);
+  throw new LoginFailure("invalid_callback", "The callback's address cannot be read; nothing was sent");
+}
+
+/** How a login ends by an error, and what is kept for its browser. */
+export function refusalOf(error: unknown, pending: string | undefined): LoginRefusal {
+  if (error instanceof LoginFailure) {
+    const { code, status, message, cause } = error;
+    return {
+      ok: false,
+      code,
+      status,
+      message,
+      headers: {},
+      ...(cause !== undefined && { error: cause }),
+      pending,
+    };
+  }
+  if (isRetailPosError(error)) {
+    const { code, status, message, headers } = error;
+    return { ok: false, code, status, message, headers: { ...headers }, error, pending };
+  }
+  const message = "The login ended in an error that is none of the client's own; it is beside this message";
+  return { ok: false, code: "token_endpoint_failed", status: 502, message, headers: {}, error, pending };
+}
+
+function whyUnknown(logins: readonly PendingLogin[]): string {
+  return logins.length > 0
+    ? "The state is none of the logins under way in this browser: it was started in another one, is too old, or the " +
+        "callback is forged"
+    : "No login is under way in this browser: what was kept for it did not come back. Check that login and callback " +
+        "use one host name (localhost and 127.0.0.1 are two), and that its cookie is SameSite=Lax (Strict is not sent " +
+        "on the way back from the service) and Secure only on https";
+}

@@ -1,0 +1,25 @@
+// biome-ignore-all assist/source/organizeImports: a table of contents, in the README's order
+
+// Two handlers, on any framework
+export {
+  type FailureEvent,
+  type LoginEvent,
+  type VerifyEvent,
+  type WebLogin,
+  type WebLoginOptions,
+  webLogin,
+} from "./web-login.js";
+export { type NodeHandlerOptions, nodeHandler, type WebHandler } from "./node-handler.js";
+
+// The protocol alone
+export {
+  type LoginFlow,
+  type LoginFlowOptions,
+  type LoginOutcome,
+  type LoginRefusal,
+  type LoginStart,
+  type LoginSuccess,
+  loginFlow,
+} from "./flow.js";
+export type { LoginFailureCode } from "./login-failure.js";
+export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./retail-pos-login.js";

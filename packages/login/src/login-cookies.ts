@@ -1,0 +1,110 @@
+import { type Cookie, cookiesIn, setCookie } from "./cookies.js";
+import { isInTime, LIFETIME_MS, pendingLoginsIn } from "./pending-logins.js";
+import { type CookieNames, cookieNames, type Seal } from "./sealed-cookie.js";
+
+/** The sealed cookies of a browser's logins under way, one for each. */
+export interface LoginCookies {
+  /**
+   * The `Set-Cookie` lines of a login that starts: its own, and the removal of those for which there is no room.
+   *
+   * @param pending what the flow wants kept.
+   * @throws {TypeError} browsers would drop it for its size.
+   */
+  add(request: Request, state: string, pending: string, isSecure: boolean): Promise<string[]>;
+  /** The cookie of the login that a callback's state belongs to. */
+  find(request: Request, state: string): Promise<FoundCookie>;
+}
+
+/** What a browser brought back for one login. */
+export interface FoundCookie {
+  /** What the flow wanted kept; `undefined` if there is no cookie that can be opened. */
+  readonly pending: string | undefined;
+  /** Whether there was one at all. */
+  readonly isThere: boolean;
+  /** The `Set-Cookie` lines that remove it. */
+  readonly removal: readonly string[];
+}
+
+/** Longer than a login lives, so that somebody who comes back late is told so. */
+const COOKIE_LIFETIME_MS = 2 * LIFETIME_MS;
+/** Of one client; the oldest go first. */
+const MOST_COOKIES = 10;
+/** Names and values of one client's together; the oldest go first. Servers take 8 kB of headers in all, or more. */
+const MOST_BYTES = 3_000;
+/** What browsers take of one cookie with its attributes, less those. */
+const LONGEST_COOKIE = 4_000;
+/** A name that comes more often than this is somebody's attempt. */
+const MOST_OF_A_NAME = 5;
+
+/** @param clock epoch milliseconds. */
+export function loginCookies(clientId: string, seal: Seal, clock: () => number): LoginCookies {
+  let known: Promise<CookieNames> | undefined;
+  const names = () => (known ??= cookieNames(clientId));
+
+  return {
+    async add(request, state, pending, isSecure) {
+      const name = await (await names()).of(state, isSecure);
+      const cookie = { name, value: await seal.seal(name, pending) };
+      if (sizeOf(cookie) > LONGEST_COOKIE)
+        throw new TypeError("redirectUri and state are together too long for a cookie of 4,000 bytes");
+      const surplus = await surplusOf(await others(request, isSecure), sizeOf(cookie));
+      return [
+        ...surplus.map((one) => setCookie({ name: one.name, value: "" }, isSecure, 0)),
+        setCookie(cookie, isSecure, COOKIE_LIFETIME_MS),
+      ];
+    },
+    async find(request, state) {
+      const cookies = cookiesIn(request);
+      for (const isSecure of [true, false]) {
+        const name = await (await names()).of(state, isSecure);
+        const values = cookies.filter((cookie) => cookie.name === name).slice(0, MOST_OF_A_NAME);
+        if (values.length === 0) continue;
+        const removal = [setCookie({ name, value: "" }, isSecure, 0)];
+        return { pending: await firstOpened(name, values), isThere: true, removal };
+      }
+      return { pending: undefined, isThere: false, removal: [] };
+    },
+  };
+
+  async function firstOpened(name: string, cookies: readonly Cookie[]): Promise<string | undefined> {
+    for (const { value } of cookies) {
+      const pending = await seal.open(name, value);
+      if (pending !== undefined) return pending;
+    }
+    return undefined;
+  }
+
+  /** The cookies of this client's other logins, each name once. */
+  async function others(request: Request, isSecure: boolean): Promise<Cookie[]> {
+    const { isOurs } = await names();
+    const ours = cookiesIn(request).filter(({ name }) => isOurs(name, isSecure));
+    return [...new Map(ours.map((cookie) => [cookie.name, cookie])).values()];
+  }
+
+  /** What has to go so that a login of `size` bytes has room. */
+  async function surplusOf(cookies: readonly Cookie[], size: number): Promise<Cookie[]> {
+    const dated = await Promise.all(cookies.map(async (cookie) => ({ cookie, at: await startOf(cookie) })));
+    const newestFirst = dated.sort((one, other) => other.at - one.at).map(({ cookie }) => cookie);
+    let [count, bytes] = [1, size];
+    return newestFirst.filter((cookie) => {
+      count += 1;
+      bytes += sizeOf(cookie);
+      return count > MOST_COOKIES || bytes > MOST_BYTES;
+    });
+  }
+
+  /** Epoch milliseconds; before all others for a cookie that finishes no login any more. */
+  async function startOf({ name, value }: Cookie): Promise<number> {
+    const [login] = loginsIn(await seal.open(name, value));
+    return login && isInTime(login, clock()) ? login.startedAt : Number.NEGATIVE_INFINITY;
+  }
+}
+
+function loginsIn(pending: string | undefined) {
+  return pending === undefined ? [] : pendingLoginsIn(JSON.parse(pending).logins);
+}
+
+/** Names and values are ASCII. */
+function sizeOf({ name, value }: Cookie): number {
+  return name.length + value.length;
+}

@@ -1,0 +1,37 @@
+// For those who write a login for a framework with habits of its own, as passport-retail-pos is one for Passport: the
+// rules of a login, each in one place. Until 1.0 these names may change with any minor version.
+
+export {
+  ACCESS_DENIED,
+  authorizationFailed,
+  type Callback,
+  declined,
+  type ErrorCallback,
+  names,
+  type Query,
+  queryIn,
+  readCallback,
+} from "./callback.js";
+export { LoginFailure, type LoginFailureCode } from "./login-failure.js";
+export {
+  alreadyUsed,
+  isInTime,
+  LIFETIME_MS,
+  loginWith,
+  MOST_PENDING,
+  newLogin,
+  type PendingLogin,
+  pendingLoginsIn,
+  type StateFound,
+  underWay,
+} from "./pending-logins.js";
+export { checkedRedirectUri } from "./redirect-uri.js";
+export {
+  loginOf,
+  profileOf,
+  type RetailPosLogin,
+  type RetailPosProfile,
+  type TokenParams,
+} from "./retail-pos-login.js";
+export { type SpentStates, spentStates } from "./spent-states.js";
+export { trade } from "./trade.js";

@@ -1,0 +1,101 @@
+import { base64url, bytesOf, fromBase64url, hashOf } from "./bytes.js";
+
+/** Seals the cookie of one login, so that nobody reads or changes it, and opens it again. */
+export interface Seal {
+  /** @param name the cookie's; a text that was sealed for another name cannot be opened. */
+  seal(name: string, text: string): Promise<string>;
+  /** `undefined` if none of the secrets opens it. */
+  open(name: string, sealed: string): Promise<string | undefined>;
+}
+
+/** Node's types have no global name for it. */
+type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+const IV_BYTES = 12;
+const SHORTEST_SECRET = 32;
+
+/**
+ * AES-GCM under a key that HKDF makes of a secret for each cookie name and client id.
+ *
+ * @param secrets the first seals, all open.
+ */
+export function sealOf(secrets: readonly string[], clientId: string): Seal {
+  // At first use: some runtimes let nobody work while modules are loaded.
+  const materials = secrets.map((secret) => {
+    let material: Promise<CryptoKey> | undefined;
+    return () => (material ??= crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]));
+  });
+
+  return {
+    async seal(name, text) {
+      const [material] = materials as [() => Promise<CryptoKey>];
+      const key = await keyFor(name, await material());
+      const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+      const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, bytesOf(text));
+      return base64url(iv) + base64url(new Uint8Array(sealed)); // 12 bytes are 16 letters, without a rest
+    },
+    async open(name, sealed) {
+      const bytes = fromBase64url(sealed);
+      if (!bytes || bytes.length <= IV_BYTES) return undefined;
+      for (const material of materials) {
+        const key = await keyFor(name, await material());
+        const text = await opened(key, bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES));
+        if (text !== undefined) return text;
+      }
+      return undefined;
+    },
+  };
+
+  function keyFor(name: string, material: CryptoKey): Promise<CryptoKey> {
+    const info = bytesOf(`@retail-pos/login cookie 1\n${name}\n${clientId}`);
+    return crypto.subtle.deriveKey(
+      { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info },
+      material,
+      { name: "AES-GCM", length: 256 },
+      false,
+      ["encrypt", "decrypt"],
+    );
+  }
+}
+
+async function opened(
+  key: CryptoKey,
+  iv: Uint8Array<ArrayBuffer>,
+  data: Uint8Array<ArrayBuffer>,
+): Promise<string | undefined> {
+  try {
+    return new TextDecoder().decode(await crypto.subtle.decrypt({ name: "AES-GCM", iv }, key, data));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws {TypeError} naming `secret`; its value is not repeated. */
+export function secretsIn(secret: unknown): string[] {
+  const secrets: unknown[] = [secret].flat();
+  const isLong = (one: unknown): one is string =>
+    typeof one === "string" && [...one].length >= SHORTEST_SECRET;
+  if (secrets.length > 0 && secrets.every(isLong)) return secrets as string[];
+  throw new TypeError(
+    `secret must be a text of ${SHORTEST_SECRET} characters or more, or a list of such texts; the first seals` +
+      (secret === undefined ? "; none was given" : ""),
+  );
+}
+
+/** The names that cookies of a client's logins may have, and the one of each login. */
+export interface CookieNames {
+  /** Whether a cookie is one of a login of this client. */
+  isOurs(name: string, isSecure: boolean): boolean;
+  /** `__Host-` is set on https: no other host can plant such a cookie, nor can plain http. */
+  of(state: string, isSecure: boolean): Promise<string>;
+}
+
+/** By the client id and a random part of the login: two tabs never meet in one cookie, nor do two applications. */
+export async function cookieNames(clientId: string): Promise<CookieNames> {
+  const start = `retail-pos.${(await hashOf(clientId)).slice(0, 8)}.`;
+  const prefix = (isSecure: boolean) => (isSecure ? `__Host-${start}` : start);
+  return {
+    isOurs: (name, isSecure) => name.startsWith(prefix(isSecure)),
+    of: async (state, isSecure) => prefix(isSecure) + (await hashOf(state)).slice(0, 16),
+  };
+}

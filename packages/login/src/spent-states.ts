@@ -1,0 +1,56 @@
+import type { RetailPos } from "@retail-pos/core";
+import { hashOf } from "./bytes.js";
+import { LIFETIME_MS } from "./pending-logins.js";
+
+/** Remembers which states are spent: each finishes one login, in all processes that share the client's store. */
+export interface SpentStates {
+  /** Whether this process knows the state to be spent. */
+  has(state: string): boolean;
+  /**
+   * Spends a state. Of all who try, one gets `true`.
+   *
+   * @throws {StoreFailedError} the store could not be asked.
+   */
+  spend(state: string): Promise<boolean>;
+}
+
+/** A state whose start lies in the future, by a clock that was set back, lives for twice the time. */
+const SPENT_FOR_MS = 2 * LIFETIME_MS;
+/** Per process; the oldest go first. Twenty logins a second for fifteen minutes. */
+const MOST_SPENT = 20_000;
+/** A state of ours has 43 letters. A longer one, of somebody's own state store, is kept as its hash. */
+const LONGEST_KEPT = 64;
+
+const ofClient = new WeakMap<RetailPos, SpentStates>();
+
+/** The states that a client's logins have spent, whoever asks. */
+export function spentStates(client: RetailPos): SpentStates {
+  const known = ofClient.get(client) ?? newSpentStates(client);
+  ofClient.set(client, known);
+  return known;
+}
+
+/** Asks the client; a client of an older core cannot claim, then this process's own memory decides alone. */
+function newSpentStates(client: RetailPos): SpentStates {
+  const spent = new Set<string>();
+
+  return {
+    has: (state) => spent.has(state),
+    async spend(state) {
+      const hash = await hashOf(state);
+      const kept = state.length <= LONGEST_KEPT ? state : hash;
+      if (spent.has(kept)) return false;
+      if (typeof client.claim !== "function") return remember(kept);
+      const isFirst = (await client.claim(`login/${hash}`, SPENT_FOR_MS)) === true;
+      remember(kept);
+      return isFirst;
+    },
+  };
+
+  function remember(state: string): true {
+    const [oldest] = spent;
+    if (spent.size >= MOST_SPENT && oldest !== undefined) spent.delete(oldest);
+    spent.add(state);
+    return true;
+  }
+}

@@ -1,0 +1,38 @@
+import { type ExchangeExtra, isRetailPosError, type RetailPos, type TokenSet } from "@retail-pos/core";
+import type { Callback } from "./callback.js";
+import { LoginFailure } from "./login-failure.js";
+
+/**
+ * 4.2, through the client: rate limit, timeout and errors are handled in one place.
+ *
+ * @throws {LoginFailure} `code_refused` or `retailer_not_accepted`: nothing is wrong with the service.
+ * @throws {RetailPosError} everything else.
+ */
+export async function trade(
+  client: RetailPos,
+  { domainPrefix, code }: Callback,
+  extra: ExchangeExtra,
+): Promise<TokenSet> {
+  try {
+    return await client.exchange(domainPrefix, code, extra);
+  } catch (error) {
+    throw failureIn(error) ?? error;
+  }
+}
+
+/** What somebody who starts again may get past, or what the application has decided. */
+function failureIn(error: unknown): LoginFailure | undefined {
+  if (!isRetailPosError(error)) return undefined;
+  const { code, error: oauthError } = error as { code: string; error?: string };
+  if (code === "retailer_not_accepted") {
+    const message = "This application does not accept logins of this retailer; nothing was sent";
+    return new LoginFailure(code, message, error);
+  }
+  if (code !== "token_endpoint_failed" || oauthError !== "invalid_grant") return undefined;
+  return new LoginFailure(
+    "code_refused",
+    "The service refused the code: it has expired, was used already, or was made for another address. " +
+      "Start the login again",
+    error,
+  );
+}

@@ -1,0 +1,192 @@
+import type { RetailPos } from "@retail-pos/core";
+import { clientIdOf } from "./client-id.js";
+import { type LoginStart, loginFlow, refusalOf } from "./flow.js";
+import { checkJson } from "./json.js";
+import { type FoundCookie, loginCookies } from "./login-cookies.js";
+import { LoginFailure } from "./login-failure.js";
+import type { RetailPosLogin } from "./retail-pos-login.js";
+import { sealOf, secretsIn } from "./sealed-cookie.js";
+
+/** How {@link webLogin} is made. */
+export interface WebLoginOptions {
+  /** What `retailPos()` returned. */
+  client: RetailPos;
+  /** Seals the cookies of logins under way: 32 characters or more. Of a list the first seals and all open. */
+  secret: string | readonly string[];
+  /**
+   * Accepts or refuses a login, before its tokens are kept. Anything falsy refuses it: `login_refused`, 403. What it
+   * returns or promises, `onLogin` gets as `verified`.
+   */
+  verify?: ((event: VerifyEvent) => unknown) | undefined;
+  /** Answers somebody who logged in; their tokens are kept by then. */
+  onLogin: (event: LoginEvent) => Response | Promise<Response>;
+  /** Answers a login that failed; default the message as plain text. */
+  onFailure?: ((event: FailureEvent) => Response | Promise<Response>) | undefined;
+  /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
+  clock?: (() => number) | undefined;
+}
+
+/** A login that the service has accepted. */
+export interface VerifyEvent {
+  /** The callback. */
+  readonly request: Request;
+  /** Who logged in, and with which tokens. */
+  readonly login: RetailPosLogin;
+  /** What the application gave when the login started. */
+  readonly state: unknown;
+}
+
+/** A login that the application has accepted as well. */
+export interface LoginEvent extends VerifyEvent {
+  /** What `verify` returned. */
+  readonly verified: unknown;
+}
+
+/** A login that failed. */
+export interface FailureEvent {
+  /** The callback. */
+  readonly request: Request;
+  /** Which of the reasons: a `LoginFailureCode`, or the code of core's error. */
+  readonly code: string;
+  /** What to answer. */
+  readonly status: number;
+  /** What happened, and what to look at. Nothing in it comes from a stranger; from 500 on it is for the log. */
+  readonly message: string;
+  /** For the answer, `Retry-After` for example. */
+  readonly headers: Record<string, string>;
+  /** Core's error, if one says more. */
+  readonly error?: unknown;
+}
+
+/** Two handlers from `Request` to `Response`. */
+export interface WebLogin {
+  /**
+   * Starts a login: a redirect to the consent page, and a cookie.
+   *
+   * @param login `state`: JSON of at most 1,500 bytes.
+   * @throws {TypeError} naming what is wrong.
+   */
+  start(request: Request, login?: Omit<LoginStart, "pending">): Promise<Response>;
+  /** Finishes a login: the service's redirect back. What `verify` and the two answers throw comes out as it is. */
+  callback(request: Request): Promise<Response>;
+}
+
+/** Bytes of UTF-8. A cookie holds 4 kB, and several logins may be under way. */
+const LONGEST_STATE = 1_500;
+
+/**
+ * The login as two handlers on the web's own types, for any framework. Logins under way lie in sealed cookies, one for
+ * each; nothing is kept on the server. No header is trusted: the address of the callback is the configured one.
+ *
+ * @throws {TypeError} naming the option that is wrong.
+ */
+export function webLogin(options: WebLoginOptions): WebLogin {
+  const { client, verify, onLogin, onFailure = plainText, clock = Date.now } = checked(options);
+  const flow = loginFlow({ client, clock });
+  const clientId = clientIdOf(client);
+  const cookies = loginCookies(clientId, sealOf(secretsIn(options.secret), clientId), clock);
+
+  return {
+    async start(request, login) {
+      if (request.method !== "GET") return notAllowed();
+      const { state, redirectUri, scope } = login ?? {};
+      checkState(state);
+      const { url, pending } = await flow.start({ state, redirectUri, scope });
+      const sent = new URL(url).searchParams;
+      const isSecure = sent.get("redirect_uri")?.startsWith("https:") === true;
+      const lines = await cookies.add(request, sent.get("state") ?? "", pending, isSecure);
+      return withCookies(new Response(null, { status: 302, headers: { location: url } }), lines);
+    },
+    async callback(request) {
+      if (request.method !== "GET") return notAllowed();
+      const address = new URL(request.url);
+      const cookie = await cookieOf(request, address);
+      const outcome = await flow.finish(address, { pending: cookie.pending });
+      const isOver = cookie.pending !== undefined && outcome.pending === undefined;
+      const lines = isOver ? cookie.removal : [];
+      if (!outcome.ok) return failed(request, sealedElsewhere(outcome, cookie), lines);
+
+      const { login, state } = outcome;
+      const verified = await verify?.({ request, login, state });
+      if (verify && !verified) return failed(request, refusalOf(notVerified(), undefined), lines);
+      try {
+        await client.connect(login.tokens);
+      } catch (error) {
+        return failed(request, refusalOf(error, undefined), lines);
+      }
+      return withCookies(await onLogin({ request, login, state, verified }), lines);
+    },
+  };
+
+  async function cookieOf(request: Request, address: URL): Promise<FoundCookie> {
+    const state = address.searchParams.get("state");
+    const none = { pending: undefined, isThere: false, removal: [] };
+    return state ? cookies.find(request, state) : none;
+  }
+
+  async function failed(
+    request: Request,
+    { code, status, message, headers, error }: Omit<FailureEvent, "request">,
+    lines: readonly string[],
+  ): Promise<Response> {
+    const event = { request, code, status, message, headers, ...(error !== undefined && { error }) };
+    return withCookies(await onFailure(event), lines);
+  }
+}
+
+/** @throws {TypeError} naming the option that is wrong. */
+function checked(options: WebLoginOptions): WebLoginOptions {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  const { onLogin, verify, onFailure } = options;
+  if (typeof onLogin !== "function")
+    throw new TypeError("onLogin must be a function that returns a Response");
+  for (const [name, fn] of Object.entries({ verify, onFailure })) {
+    if (fn !== undefined && typeof fn !== "function") throw new TypeError(`${name} must be a function`);
+  }
+  return options;
+}
+
+/** @throws {TypeError} */
+function checkState(state: unknown): void {
+  const bytes = new TextEncoder().encode(checkJson("state", state) ?? "").length;
+  if (bytes > LONGEST_STATE)
+    throw new TypeError(`state must be at most ${LONGEST_STATE} bytes of JSON; these are ${bytes}`);
+}
+
+function notVerified(): LoginFailure {
+  return new LoginFailure("login_refused", "The application refused this login; nothing was kept of it");
+}
+
+/** A cookie that came back and cannot be opened says more than that nothing came back. */
+function sealedElsewhere<Failure extends Omit<FailureEvent, "request">>(
+  failure: Failure,
+  cookie: FoundCookie,
+): Failure {
+  if (failure.code !== "state_unknown" || !cookie.isThere || cookie.pending !== undefined) return failure;
+  const message =
+    "The cookie of this login cannot be opened: it was changed on the way, or sealed with a secret that this " +
+    "deployment does not have";
+  return { ...failure, message };
+}
+
+/** The default answer. What went wrong on our side of the login is not a stranger's to read. */
+function plainText({ status, message, headers }: FailureEvent): Response {
+  const text = status < 500 ? message : "The login did not work. Try again in a while.";
+  const own = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
+  return new Response(`${text}\n`, { status, headers: { ...headers, ...own } });
+}
+
+function notAllowed(): Response {
+  return new Response(null, { status: 405, headers: { allow: "GET", "cache-control": "no-store" } });
+}
+
+/** A copy, because the headers of some responses cannot be changed. */
+function withCookies(answer: Response, lines: readonly string[]): Response {
+  if (typeof answer?.headers?.get !== "function")
+    throw new TypeError("onLogin and onFailure must return a Response");
+  const headers = new Headers(answer.headers);
+  headers.set("cache-control", "no-store");
+  for (const line of lines) headers.append("set-cookie", line);
+  const { body, status, statusText } = answer;
+  return new Response(body, { status, statusText, headers });
+}

@@ -1,0 +1,17 @@
+/** Whether the profile of a login is left as it is. */
+export type SkipUserProfile =
+  | boolean
+  | ((accessToken: string) => unknown)
+  | ((accessToken: string, done: (error?: unknown, skip?: unknown) => void) => void);
+
+/** passport-oauth2's rule: a function that declares `done` answers through it, any other by what it returns or promises. */
+export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
+  if (typeof skip !== "function") return skip === true;
+  if (skip.length < 2) return Boolean(await (skip as (accessToken: string) => unknown)(accessToken));
+  return new Promise((resolve, reject) => {
+    const answer: unknown = skip(accessToken, (error, isToSkip) =>
+      error ? reject(error) : resolve(Boolean(isToSkip)),
+    );
+    Promise.resolve(answer).catch(reject); // it may be async
+  });
+}
