@@ -3,6 +3,7 @@ import { type CheckedStore, mayReplace } from "./checked-store.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { Rejections } from "./rejections.js";
 import type { RetailerClient } from "./retailer-client.js";
+import { unref } from "./timers.js";
 import { isExpired, renewalDueAt } from "./token-life.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
 
@@ -260,7 +261,7 @@ export class HeldTokens {
       await this.saveAgain();
       if (this.isUnsaved) this.#saveLater(tries + 1);
     }, longestPauseAfter(tries));
-    timer.unref?.();
+    unref(timer);
   }
 
   /** The store did not take it. What became known of a login or a disconnect meanwhile counts nevertheless. */

@@ -1,6 +1,7 @@
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
 import { sleep, within } from "./promises.js";
+import { unref } from "./timers.js";
 
 /** A claim on a key that ends by itself where nobody extends it. */
 export interface Lease {
@@ -88,12 +89,12 @@ export function leaseLock(options: LeaseLockOptions): Lock {
   }
 
   /** Never keeps the process alive. An extension that fails is tried again with the next; a lost lease is not. */
-  function keepExtending(lease: Lease): NodeJS.Timeout {
+  function keepExtending(lease: Lease): ReturnType<typeof setInterval> {
     const timer = setInterval(async () => {
       const isOurs = await attempt(extend, lease).catch(() => true);
       if (!isOurs) clearInterval(timer);
     }, leaseMs / 3);
-    return timer.unref();
+    return unref(timer);
   }
 
   /** The work is done and its result counts, whether or not this succeeds: the lease ends by itself. */
@@ -101,7 +102,7 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     const released = attempt(release, lease)
       .catch(() => attempt(release, lease))
       .catch(() => {});
-    const longEnough = new Promise((resolve) => setTimeout(resolve, RELEASE_WITHIN_MS).unref());
+    const longEnough = new Promise((resolve) => unref(setTimeout(resolve, RELEASE_WITHIN_MS)));
     await Promise.race([released, longEnough]);
   }
 }

@@ -1,4 +1,5 @@
 import { isRetailPosError, StoreFailedError } from "./errors.js";
+import { soon } from "./timers.js";
 
 /**
  * Runs `work` while nobody else who shares the lock runs work of the same key, and settles as `work`
@@ -16,8 +17,8 @@ export type Lock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     // A turn later, by when a lock has asked; and in order, so that what the work said comes first and counts.
-    const succeed = (value: T) => void setImmediate(resolve, value);
-    const fail = (error: unknown) => void setImmediate(reject, error);
+    const succeed = (value: T) => soon(() => resolve(value));
+    const fail = (error: unknown) => soon(() => reject(error));
     const over = (async () =>
       lock(key, () => {
         const result = work();

@@ -1,3 +1,5 @@
+import { unref } from "./timers.js";
+
 /**
  * Settles as the work does, unless the signal is aborted first; the work itself goes on. Once settled, it holds
  * neither the signal nor its reason, however long the work or the signal lasts (behaviour 13).
@@ -92,9 +94,9 @@ export function within<T>(ms: number, work: Promise<T> | T, tooLate: () => Error
   return new Promise((resolve, reject) => {
     const lastMs = Math.min(LAST_MS, ms / 2);
     const last = () => {
-      timer = setTimeout(() => reject(tooLate()), lastMs).unref();
+      timer = unref(setTimeout(() => reject(tooLate()), lastMs));
     };
-    let timer = setTimeout(last, ms - lastMs).unref();
+    let timer = unref(setTimeout(last, ms - lastMs));
     const inTime = () => clearTimeout(timer);
     // Resolved once more: what a stranger's store answers may be no promise.
     const settled = Promise.resolve(work);

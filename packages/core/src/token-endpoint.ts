@@ -282,19 +282,34 @@ function bodyOf(response: Response): string | Promise<string | undefined> {
     return "";
   }
   // In one piece: a stream costs more.
-  return isShort(response.headers) ? response.text() : longBodyOf(response.body as AsyncIterable<Uint8Array>);
+  return isShort(response.headers) ? response.text() : longBodyOf(chunksOf(response.body));
 }
 
 /** Reads at most {@link LONGEST_BODY} bytes. */
 async function longBodyOf(body: AsyncIterable<Uint8Array>): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+  const decoder = new TextDecoder();
+  let [text, length] = ["", 0];
   for await (const chunk of body) {
     length += chunk.byteLength;
     if (length > LONGEST_BODY) return undefined; // leaving the loop cancels the rest
-    chunks.push(chunk);
+    text += decoder.decode(chunk, { stream: true });
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return text + decoder.decode();
+}
+
+/** Some platforms' streams cannot be iterated, and some fetches give Node's streams, which have no reader. */
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (Symbol.asyncIterator in body) return yield* body;
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
 }
 
 /** Whether it says that it is short, and is not packed: what is packed can be any size. */

@@ -1,0 +1,13 @@
+type Timer = ReturnType<typeof setTimeout>;
+
+/** Lets a timer keep no process alive. On the web it is a number, and there is no process. */
+export function unref(timer: Timer): Timer {
+  timer.unref?.();
+  return timer;
+}
+
+/** Runs the work when everything that is ready now has run, and after what was given before. */
+export function soon(work: () => void): void {
+  if (typeof setImmediate === "function") setImmediate(work);
+  else setTimeout(work, 0);
+}
