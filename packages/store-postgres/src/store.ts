@@ -36,6 +36,11 @@ export function storeOn(ask: Ask, tables: Tables): TokenStore {
   };
 }
 
+/** A version that ends in another mark is of another application (client id): its set is not ours to replace. */
+function isMarked(row: string): string {
+  return `${row}.version ~ '~[0-9a-z]{7}$'`;
+}
+
 function statementsOn({ tokens, locks }: Tables) {
   const columns = COLUMNS.join(", ");
   const values = COLUMNS.map((_, index) => `$${index + 1}`);
@@ -47,8 +52,9 @@ function statementsOn({ tokens, locks }: Tables) {
         limited_until::text, scope
       FROM ${tokens} WHERE domain_prefix = $1`,
     put: `
-      INSERT INTO ${tokens} (${columns}) VALUES (${values.join(", ")})
-      ON CONFLICT (domain_prefix) DO UPDATE SET ${changes.map((column) => `${column} = excluded.${column}`).join(", ")}`,
+      INSERT INTO ${tokens} AS stored (${columns}) VALUES (${values.join(", ")})
+      ON CONFLICT (domain_prefix) DO UPDATE SET ${changes.map((column) => `${column} = excluded.${column}`).join(", ")}
+      WHERE NOT (${isMarked("stored")} AND ${isMarked("excluded")} AND right(stored.version, 8) <> right(excluded.version, 8))`,
     replace: `
       UPDATE ${tokens} SET ${changes.map((column, index) => `${column} = $${index + 2}`).join(", ")}
       WHERE domain_prefix = $1 AND version = $${COLUMNS.length + 1}`,

@@ -21,7 +21,7 @@ export function storeOn(ask: Ask, keys: Keys): TokenStore {
         { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
         SAVE,
         keys.tokens(domainPrefix),
-        [...condition, ...recordOf(next)],
+        [...condition, next.version, ...recordOf(next)],
       );
       return isYes(reply);
     },
@@ -42,11 +42,16 @@ if kind == 'hash' then return redis.call('HGETALL', KEYS[1]) end
 return kind`;
 
 // What is stored may be no hash: then its version is none, and a new login replaces it. DEL also comes first
-// since Redis, where its memory is full, lets a script go on whose first write takes none.
+// since Redis, where its memory is full, lets a script go on whose first write takes none. A version that ends in
+// another mark is of another application (client id): its set is not ours to replace.
 const SAVE = `
-if ARGV[1] == 'only' and redis.pcall('HGET', KEYS[1], 'version') ~= ARGV[2] then return 0 end
+local stored = redis.pcall('HGET', KEYS[1], 'version')
+if ARGV[1] == 'only' and stored ~= ARGV[2] then return 0 end
+local function mark(version) return type(version) == 'string' and string.match(version, '~' .. string.rep('[0-9a-z]', 7) .. '$') end
+local ours, theirs = mark(ARGV[3]), mark(stored)
+if ours and theirs and ours ~= theirs then return 0 end
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], unpack(ARGV, 3))
+redis.call('HSET', KEYS[1], unpack(ARGV, 4))
 return 1`;
 
 const REMOVE = `return redis.call('DEL', KEYS[1])`;

@@ -47,13 +47,20 @@ export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): Tok
   };
 }
 
+/** A version that ends in another mark is of another application (client id): its set is not ours to replace. */
+function isMarked(version: string): string {
+  return `${version} GLOB '*~${"[0-9a-z]".repeat(7)}'`;
+}
+
 function statementsOn({ tokens, locks }: Tables) {
   const changes = COLUMNS.map((column) => `${column} = excluded.${column}`);
   return {
     read: `SELECT ${COLUMNS} FROM ${tokens} WHERE domain_prefix = ?`,
     put: `
       INSERT INTO ${tokens} (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
-      ON CONFLICT (domain_prefix) DO UPDATE SET ${changes}`,
+      ON CONFLICT (domain_prefix) DO UPDATE SET ${changes}
+      WHERE NOT (${isMarked(`${tokens}.version`)} AND ${isMarked("excluded.version")}
+        AND substr(${tokens}.version, -8) <> substr(excluded.version, -8))`,
     replace: `
       UPDATE ${tokens} SET ${COLUMNS.map((column) => `${column} = ?`)} WHERE domain_prefix = ? AND version = ?`,
     erase: `DELETE FROM ${tokens} WHERE domain_prefix = ?`,

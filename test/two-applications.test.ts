@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import { type DomainPrefix, type Lock, memoryStore, type TokenSet, type TokenStore } from "@retail-pos/core";
+import { postgresTokens } from "@retail-pos/store-postgres";
+import { redisTokens } from "@retail-pos/store-redis";
+import { sqliteTokens } from "@retail-pos/store-sqlite";
+import { Redis } from "ioredis";
+import Database from "libsql";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
+import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
+import { failureOf, fakeService, start } from "./support/fake-service.js";
+
+const SHOP = "shop" as DomainPrefix;
+
+type Tokens = { store: TokenStore; lock?: Lock };
+const engines: Record<string, () => Promise<Tokens>> = {
+  memory: async () => ({ store: memoryStore() }),
+  sqlite: async () => sqliteTokens({ database: new Database(":memory:") }),
+  ...(hasRedis && {
+    redis: async () => {
+      const client = new Redis(redisUrl);
+      onTestFinished(() => client.disconnect());
+      return redisTokens({ client, prefix: `two-applications:${randomUUID()}:` });
+    },
+  }),
+  ...(hasPostgres && {
+    postgres: async () => {
+      const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+      const table = `two_applications_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
+      const tokens = postgresTokens({ pool, table });
+      await tokens.migrate();
+      onTestFinished(async () => {
+        await pool.query(`DROP TABLE ${table}, ${table}_lock`);
+        await pool.end();
+      });
+      return tokens;
+    },
+  }),
+};
+
+// Two applications that were given one store by mistake: the tokens of one are worthless to the other.
+describe.each(Object.keys(engines))("two client ids on one store, %s", (engine) => {
+  test("the login of the second does not replace the first's; both are told what is wrong", async () => {
+    const tokens = await (engines[engine] as () => Promise<Tokens>)();
+    const one = start({ ...tokens, clientId: "one" });
+    const two = start({ ...tokens, clientId: "two" }, fakeService(), one.time);
+    await one.login();
+    const kept = await tokens.store.load(SHOP);
+    for (const act of [two.value, two.login])
+      expect(await failureOf(act())).toMatchObject({
+        code: "bad_stored_tokens",
+        message: expect.stringContaining("another application (client id)"),
+      });
+    expect(await tokens.store.load(SHOP)).toEqual(kept);
+    expect(await one.value()).toBe("access-shop-1");
+    await one.login(); // its own is replaced as ever
+    expect(await one.value()).toBe("access-shop-2");
+  });
+
+  test("a set without a mark, of 0.1.0 or made by hand, is replaced by whoever logs in", async () => {
+    const { store, lock } = await (engines[engine] as () => Promise<Tokens>)();
+    const set: TokenSet = {
+      domainPrefix: SHOP,
+      access: { value: "old" },
+      refreshToken: "old",
+      issuedAt: 1,
+      version: "of-0.1.0",
+    };
+    await store.save(set);
+    const { login, value } = start({ store, ...(lock && { lock }), clientId: "two" });
+    await login();
+    expect(await value()).toBe("access-shop-1");
+    expect(await store.save({ ...set, version: "by hand" })).toBe(true);
+  });
+});
