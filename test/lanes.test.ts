@@ -14,7 +14,7 @@ test.each([
   { file: "packages/core/src/stored-tokens.races.test.ts", lane: fast, why: "has a service in memory" },
   { file: "packages/core/src/stored-tokens.process.test.ts", lane: real, why: "starts a process itself" },
   { file: "packages/express-bearer/src/bearer.test.ts", lane: real, why: "starts a server in a helper" },
-  { file: "packages/store-redis/src/redis-lock.test.ts", lane: real, why: "talks to Redis in a helper" },
+  { file: "packages/store-redis/src/lock.test.ts", lane: real, why: "talks to Redis in a helper" },
   { file: "test/matrix.test.ts", lane: real, why: "imports packages that start servers" },
 ])("what a file imports decides its lane: $file $why", ({ file, lane }) => {
   expect(lane).toContain(file);

@@ -1,5 +1,5 @@
+import { redirectUri as checkedRedirectUri } from "./addresses.js";
 import type { CheckedOptions } from "./options.js";
-import { redirectUri as checkedRedirectUri } from "./service.js";
 
 /** What one login may have of its own. */
 export interface AuthorizationRequest {
@@ -9,7 +9,7 @@ export interface AuthorizationRequest {
   scope?: string | undefined;
 }
 
-type LoginOptions = Pick<CheckedOptions, "service" | "clientId" | "redirectUri" | "scope">;
+type LoginOptions = Pick<CheckedOptions, "addresses" | "clientId" | "redirectUri" | "scope">;
 
 /**
  * Where the retailer's browser is sent (4.1).
@@ -21,7 +21,7 @@ export function authorizationUrl(
   state: string,
   more: AuthorizationRequest | undefined,
 ): URL {
-  const { connectUrl } = options.service;
+  const { connectUrl } = options.addresses;
   const redirectUri = redirectUriOfLogin(options, more?.redirectUri);
   if (connectUrl === undefined) throw missing(["authUrl"]);
   if (typeof state !== "string" || state.length < 8)
@@ -46,12 +46,12 @@ export function authorizationUrl(
  * @throws {TypeError} for one that no code may be sent to, and in a program that is not configured for logins.
  */
 export function redirectUriOfLogin(
-  { service, redirectUri }: Pick<CheckedOptions, "service" | "redirectUri">,
+  { addresses, redirectUri }: Pick<CheckedOptions, "addresses" | "redirectUri">,
   own: string | undefined,
 ): string {
   if (own !== undefined) return checkedRedirectUri("redirectUri", own);
   if (redirectUri !== undefined) return redirectUri;
-  throw missing(service.connectUrl === undefined ? ["authUrl", "redirectUri"] : ["redirectUri"]);
+  throw missing(addresses.connectUrl === undefined ? ["authUrl", "redirectUri"] : ["redirectUri"]);
 }
 
 function missing(names: string[]): TypeError {

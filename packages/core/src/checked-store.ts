@@ -1,9 +1,10 @@
+import { within } from "./deadline.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, StoredTokensError, StoreFailedError, type StoreOperation } from "./errors.js";
-import { sleep, within } from "./promises.js";
 import { type RetailerStatus, retailerStatus } from "./retailer-status.js";
 import { inPlainWords, withoutSecrets } from "./secrets.js";
 import { doingOf } from "./store-failure.js";
+import { sleep } from "./timers.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
 import type { Versions } from "./versions.js";

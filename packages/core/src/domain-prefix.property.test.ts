@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anything, holds } from "../../../test/support/fuzz.js";
+import { addressesAt } from "./addresses.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { InvalidDomainPrefixError } from "./errors.js";
-import { serviceAt } from "./service.js";
 
 const SERVICE_HOST = "retail.example.com";
-const service = serviceAt("https://login.example.com", `https://{domain_prefix}.${SERVICE_HOST}`);
-const inPath = serviceAt("https://login.example.com", "https://example.com/stores/{domain_prefix}/v");
+const service = addressesAt("https://login.example.com", `https://{domain_prefix}.${SERVICE_HOST}`);
+const inPath = addressesAt("https://login.example.com", "https://example.com/stores/{domain_prefix}/v");
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const ALNUM = `${LETTERS}${LETTERS.toUpperCase()}0123456789`;

@@ -12,7 +12,7 @@ import type { ExchangeExtra, TokenAnswer, TokenEndpoint } from "./token-endpoint
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 
-export interface ExchangeOptions extends Pick<CheckedOptions, "service" | "redirectUri"> {
+export interface ExchangeOptions extends Pick<CheckedOptions, "addresses" | "redirectUri"> {
   endpoint: TokenEndpoint;
   backOff: BackOff;
   /** What is known of a 429 beside {@link BackOff}: from other processes, and for them. */

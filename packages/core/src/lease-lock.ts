@@ -1,7 +1,7 @@
+import { within } from "./deadline.js";
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
-import { sleep, within } from "./promises.js";
-import { unref } from "./timers.js";
+import { sleep, unref } from "./timers.js";
 
 /** A claim on a key that ends by itself where nobody extends it. */
 export interface Lease {

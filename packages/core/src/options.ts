@@ -1,10 +1,10 @@
 import type { AcceptRetailer } from "./accept-retailer.js";
+import { type Addresses, addressesAt, ifNone, redirectUri } from "./addresses.js";
 import type { RetailPosEvent } from "./events.js";
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import { refuseMisspelt } from "./option-names.js";
-import { ifNone, redirectUri, type Service, serviceAt } from "./service.js";
 import type { TokenStore } from "./token-store.js";
 
 /** What {@link retailPos} is told of the service, of the application, and of where tokens are kept. */
@@ -57,7 +57,7 @@ export interface RetailPosOptions {
 
 /** The options after the door: checked, with every default filled in. */
 export interface CheckedOptions {
-  service: Service;
+  addresses: Addresses;
   clientId: string;
   clientSecret: string;
   redirectUri: string | undefined;
@@ -82,7 +82,7 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   refuseMisspelt(options);
   return {
-    service: serviceAt(options.authUrl, options.baseUrl),
+    addresses: addressesAt(options.authUrl, options.baseUrl),
     clientId: text("clientId", options.clientId),
     clientSecret: text("clientSecret", options.clientSecret),
     redirectUri: given(options.redirectUri, (uri) => redirectUri("redirectUri", uri)),

@@ -1,7 +1,7 @@
+import { baseUrlOf, secureUrl, sharesOrigin } from "./addresses.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError } from "./errors.js";
 import { type RetailerClient, retailerClients } from "./retailer-client.js";
-import { baseUrlOf, secureUrl, sharesOrigin } from "./service.js";
 import { isBearerValue, quietAccess } from "./token-set.js";
 
 /** A Personal Token, and the retailer it is for. */

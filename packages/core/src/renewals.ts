@@ -78,7 +78,7 @@ export function renewals(options: RenewalOptions): Renewals {
     } catch (error) {
       if (error instanceof RateLimitedError) await limited(held, stored, error);
       if (!(error instanceof ReconnectRequiredError)) throw error;
-      return live(held, await newerThanRefused(held, stored, error));
+      return live(held, await newerThanRefused(held, stored));
     }
     const next = renewed(stored, answer, versions.next());
     const kept = await held.replace(stored, next); // saved before anybody sees it
@@ -106,11 +106,7 @@ export function renewals(options: RenewalOptions): Renewals {
   }
 
   /** Adopt what is newer in the store, never erase it; only if nothing is, mark the set and give up (behaviour 8). */
-  async function newerThanRefused(
-    held: HeldTokens,
-    stored: TokenSet,
-    error: ReconnectRequiredError,
-  ): Promise<TokenSet> {
+  async function newerThanRefused(held: HeldTokens, stored: TokenSet): Promise<TokenSet> {
     const marked = quiet({ ...stored, version: versions.next(), refusedAt: clock() });
     const newest = await held.mark(stored, marked).catch((problem: unknown) => {
       // Nobody knows whether somebody logged in meanwhile: no verdict, and no second request at once.
@@ -118,9 +114,10 @@ export function renewals(options: RenewalOptions): Renewals {
       throw problem;
     });
     if (!newest) throw new NotConnectedError(held);
-    if (!refusal(newest)) return newest;
+    const verdict = refusal(newest); // in the words that everybody gets from now on
+    if (!verdict) return newest;
     if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
-    throw error;
+    throw verdict;
   }
 
   function blocked(set: TokenSet): RetailPosError | undefined {

@@ -90,7 +90,7 @@ export interface RetailPos {
  */
 export function retailPos(options: RetailPosOptions): RetailPos {
   const checked = checkOptions(options);
-  const { service, clientId, clock, observe, fetch } = checked;
+  const { addresses, clientId, clock, observe, fetch } = checked;
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
   const endpoint = tokenEndpoint({
     ...checked,
@@ -101,7 +101,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const parts = { ...checked, endpoint, backOff, loginBackOff, versions: versionsOf(clientId) };
   const stored = storedTokens(parts);
   const exchange = exchanges({ ...parts, stored });
-  const clientOf = retailerClients({ fetch, renews: true, sharesOrigin: service.sharesOrigin });
+  const clientOf = retailerClients({ fetch, renews: true, sharesOrigin: addresses.sharesOrigin });
 
   return {
     authorizationUrl: (state, more) => authorizationUrl(checked, state, more),
@@ -118,6 +118,6 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   };
 
   function client(domainPrefix: DomainPrefix, source: TokenSource): RetailerClient {
-    return clientOf(domainPrefix, service.baseUrl(domainPrefix), source);
+    return clientOf(domainPrefix, addresses.baseUrl(domainPrefix), source);
   }
 }

@@ -1,4 +1,4 @@
-import { contentsOf, read } from "./contents.js";
+import { contentsOf, read } from "./error-contents.js";
 import { redact, shows } from "./secret-forms.js";
 
 /**

@@ -1,4 +1,4 @@
-import { baseUrlOf, connectUrlOf, redirectUri } from "./service.js";
+import { baseUrlOf, connectUrlOf, redirectUri } from "./addresses.js";
 
 /** What `retailPos` has to be told of the service and of the application. */
 export interface Settings {

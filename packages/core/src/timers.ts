@@ -11,3 +11,8 @@ export function soon(work: () => void): void {
   if (typeof setImmediate === "function") setImmediate(work);
   else setTimeout(work, 0);
 }
+
+/** Keeps the process alive while it lasts: somebody waits for a lock, or a rotated token to be saved. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -4,6 +4,7 @@ import { inspect } from "node:util";
 import { gzipSync } from "node:zlib";
 import nock from "nock";
 import { afterEach, describe, expect, test } from "vitest";
+import { addressesAt } from "./addresses.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import {
   ClientRefusedError,
@@ -16,7 +17,6 @@ import {
 } from "./errors.js";
 import type { RetailPosOptions } from "./options.js";
 import { retailPos } from "./retail-pos.js";
-import { serviceAt } from "./service.js";
 import { type TokenEndpoint, type TokenEndpointOptions, tokenEndpoint } from "./token-endpoint.js";
 
 const T0 = Date.UTC(2030, 0, 1);
@@ -717,7 +717,7 @@ const bodies = new WeakMap<IncomingMessage, string>();
 
 function endpointAt(baseUrl: string, changes: Partial<TokenEndpointOptions> = {}): TokenEndpoint {
   return tokenEndpoint({
-    service: serviceAt("https://auth.example", baseUrl),
+    addresses: addressesAt("https://auth.example", baseUrl),
     clientId: "the client",
     clientSecret: CLIENT_SECRET,
     redirectUri: "https://app.example/callback?a=b",

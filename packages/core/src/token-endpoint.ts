@@ -1,3 +1,5 @@
+import { type Addresses, tokenUrl } from "./addresses.js";
+import { within } from "./deadline.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import {
   ClientRefusedError,
@@ -7,11 +9,9 @@ import {
   TokenEndpointError,
   TokenResponseError,
 } from "./errors.js";
-import { within } from "./promises.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "./rate-limit.js";
 import { redact } from "./secret-forms.js";
 import { withoutSecrets } from "./secrets.js";
-import { type Service, tokenUrl } from "./service.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
 
 /** The token endpoint of every retailer (4.2, 4.3). It remembers nothing between two requests. */
@@ -45,7 +45,7 @@ export interface ExchangeExtra {
 }
 
 export interface TokenEndpointOptions {
-  service: Service;
+  addresses: Addresses;
   clientId: string;
   clientSecret: string;
   redirectUri: string | undefined;
@@ -183,7 +183,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   async function send({ domainPrefix, form, secrets }: Grant): Promise<Answer> {
     try {
       return await withDeadline(options.timeoutMs, async (signal) => {
-        const response = await options.fetch(tokenUrl(options.service.baseUrl(domainPrefix)), {
+        const response = await options.fetch(tokenUrl(options.addresses.baseUrl(domainPrefix)), {
           method: "POST",
           headers: {
             accept: "application/json",

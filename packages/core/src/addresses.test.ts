@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { addressesAt, baseUrlOf, connectUrlOf, redirectUri, secureUrl, tokenUrl } from "./addresses.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
-import { baseUrlOf, connectUrlOf, redirectUri, secureUrl, serviceAt, tokenUrl } from "./service.js";
 
 const shop = parseDomainPrefix("shop");
 
@@ -23,13 +23,13 @@ describe("the consent page", () => {
     { name: "http on localhost", authUrl: "http://localhost:3000", url: "http://localhost:3000/connect" },
   ]) {
     test(`lies at /connect below authUrl: ${name}`, () => {
-      expect(serviceAt(authUrl, "https://{domain_prefix}.retail.example").connectUrl).toBe(url);
+      expect(addressesAt(authUrl, "https://{domain_prefix}.retail.example").connectUrl).toBe(url);
     });
   }
 });
 
 test("without authUrl there is none", () => {
-  expect(serviceAt(undefined, "https://{domain_prefix}.retail.example").connectUrl).toBeUndefined();
+  expect(addressesAt(undefined, "https://{domain_prefix}.retail.example").connectUrl).toBeUndefined();
 });
 
 for (const authUrl of ["https://auth.example/connect", "https://auth.example/oauth/connect/"]) {
@@ -138,7 +138,7 @@ describe("baseUrl becomes a retailer's address", () => {
     { name: "[::1] over http", baseUrl: "http://[::1]:3000/{domain_prefix}", url: "http://[::1]:3000/shop" },
   ]) {
     test(name, () => {
-      expect(serviceAt("https://auth.example", baseUrl).baseUrl(shop)).toBe(url);
+      expect(addressesAt("https://auth.example", baseUrl).baseUrl(shop)).toBe(url);
       expect(tokenUrl(baseUrlOf(baseUrl)(shop))).toBe(`${url}/api/1.0/token`);
     });
   }
@@ -202,8 +202,8 @@ describe("baseUrl is refused:", () => {
     { name: "undefined", baseUrl: undefined },
   ]) {
     test(name, () => {
-      expect(() => serviceAt("https://auth.example", baseUrl)).toThrow(TypeError);
-      expect(() => serviceAt("https://auth.example", baseUrl)).toThrow(/baseUrl/);
+      expect(() => addressesAt("https://auth.example", baseUrl)).toThrow(TypeError);
+      expect(() => addressesAt("https://auth.example", baseUrl)).toThrow(/baseUrl/);
     });
   }
 });

@@ -1,5 +1,3 @@
-import { unref } from "./timers.js";
-
 /**
  * Settles as the work does, unless the signal is aborted first; the work itself goes on. Once settled, it holds
  * neither the signal nor its reason, however long the work or the signal lasts (behaviour 13).
@@ -74,33 +72,4 @@ function listening(signal: AbortSignal): Waiting {
   waitingBySignal.set(signal, waiting);
   signal.addEventListener("abort", allLeave);
   return waiting;
-}
-
-/** Keeps the process alive while it lasts: somebody waits for a lock, or a rotated token to be saved. */
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** The end of a deadline, for answers that arrived while the thread stood still. */
-const LAST_MS = 100;
-
-/**
- * Settles as the work does, unless that takes too long; the work itself goes on. Keeps no process alive.
- *
- * After a thread stood still (a suspended machine, heavy work) its timers come first and its sockets after them:
- * an answer that lies there has to be read before it counts as missing.
- */
-export function within<T>(ms: number, work: Promise<T> | T, tooLate: () => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const lastMs = Math.min(LAST_MS, ms / 2);
-    const last = () => {
-      timer = unref(setTimeout(() => reject(tooLate()), lastMs));
-    };
-    let timer = unref(setTimeout(last, ms - lastMs));
-    const inTime = () => clearTimeout(timer);
-    // Resolved once more: what a stranger's store answers may be no promise.
-    const settled = Promise.resolve(work);
-    settled.then(inTime, inTime);
-    settled.then(resolve, reject);
-  });
 }

@@ -1,7 +1,7 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 
 /** The addresses of the service, made from the two that an application is configured with. */
-export interface Service {
+export interface Addresses {
   /** 4.1: where the retailer's browser is sent; absent in a program in which nobody logs in. */
   readonly connectUrl: string | undefined;
   /** {base_url} of one retailer, without a trailing slash. */
@@ -18,7 +18,7 @@ export function tokenUrl(baseUrl: string): string {
 }
 
 /** @throws {TypeError} naming `authUrl` or `baseUrl`. */
-export function serviceAt(authUrl: unknown, baseUrl: unknown): Service {
+export function addressesAt(authUrl: unknown, baseUrl: unknown): Addresses {
   return {
     connectUrl: authUrl === undefined ? undefined : connectUrlOf("authUrl", authUrl),
     baseUrl: baseUrlOf(baseUrl),
