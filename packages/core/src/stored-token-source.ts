@@ -47,7 +47,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
   }
 
   async function obtain(held: HeldTokens, rejected: string | undefined): Promise<AccessToken> {
-    for (;;) {
+    for (let joined = 0; ; joined += 1) {
       const set = await current(held, rejected);
       if (held.isLive(set)) return serve(held, set);
       const isJoining = held.renewing !== undefined;
@@ -58,8 +58,8 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       } catch (error) {
         // A person may have logged in meanwhile. What lives now is served, whatever failed.
         if (held.set && held.isLive(held.set)) return held.set.access;
-        // A renewal that began before this call may not know of a login that came between.
-        if (!isJoining || !isVerdict(error)) throw error;
+        // A renewal that began before this call may not know of a login that came between; the next one began later.
+        if (!isJoining || joined > 0 || !isVerdict(error)) throw error;
       }
     }
   }

@@ -13,6 +13,7 @@ import { parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
+import type { TokenStore } from "./token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
 const HOUR_MS = 3_600_000;
@@ -144,6 +145,23 @@ describe("a refused refresh token", () => {
     held.answer(oauthError("invalid_grant"));
     expect(await waiting).toMatchObject({ code: "not_connected" });
     expect(await store.load(SHOP)).toBeUndefined();
+  });
+
+  test("by a store that keeps no mark costs the callers one more request together, not one each", async () => {
+    const inner = memoryStore();
+    let isForgetful = false;
+    const store: TokenStore = {
+      ...inner,
+      save: async (...set) => isForgetful || inner.save(...set),
+    };
+    const { login, service, shop, time } = start({ store, cacheMs: 0 });
+    await login();
+    time.now = T0 + DAY_MS;
+    isForgetful = true;
+    service.always(() => oauthError("invalid_grant"));
+    const failures = await Promise.all(Array.from({ length: 100 }, () => failureOf(shop.token())));
+    for (const failure of failures) expect(failure).toMatchObject({ code: "reconnect_required" });
+    expect(service.spent().length).toBeLessThanOrEqual(2);
   });
 
   test("nothing is ever removed by a failure", async () => {
