@@ -1,7 +1,7 @@
 import slack from "@slack/oauth";
 
-// Nothing that has to be renewed is asked of it. It renews at one address for all (`oauth.v2.access` of Slack's API), expects
-// Slack's own shape of a token response, and always two hours ahead: no configuration lets it renew here.
+// Nothing that has to be renewed is asked of it. It renews at one address for all (`oauth.v2.access` of Slack's API),
+// expects Slack's own shape of a token response, and always two hours ahead: no configuration lets it renew here.
 // Its memory store warns on every call to use another one; this is one.
 export default {
   name: "@slack/oauth",

@@ -6,7 +6,9 @@ import { createServer } from "node:http";
 let settings = { delayMs: 100, lifetimeMs: 86_400_000, rotates: true };
 /** What was ever issued: access token -> { retailer, issuedAt, expiresAt, replacedAt }. */
 const issued = new Map();
-/** The last access token of each retailer. It stays good: `replacedAt` tells when a service that revokes would end it. */
+/**
+ * The last access token of each retailer. It stays good: `replacedAt` tells when a service that revokes would end it.
+ */
 const latest = new Map();
 /** Spent by use: refresh token or code -> retailer. */
 const grants = new Map();

@@ -1,7 +1,8 @@
 // Does a warm call, or a renewal, cost more the more retailers are stored? Two processes do the same work, one with
 // 1,000 and one with 1,000,000 of them stored, in short rounds that take turns.
 //
-// `RETAILERS` is the larger number. A million take some 2 GB of memory here and in Redis, and 1 GB of PostgreSQL's disk.
+// `RETAILERS` is the larger number. A million take some 2 GB of memory here and in Redis, and 1 GB of PostgreSQL's
+// disk.
 import { median } from "../lib/rounds.mjs";
 import { startProcess } from "./growth/standing-process.mjs";
 

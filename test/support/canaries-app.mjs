@@ -25,7 +25,9 @@ function show(place, thing) {
   process.send({ place, texts: [inspect(thing, EVERYTHING), String(thing)] });
 }
 
-/** Shows what is there to be logged in every way there is: as JSON too, and without its own say in how it is printed. */
+/**
+ * Shows what is there to be logged in every way there is: as JSON too, and without its own say in how it is printed.
+ */
 function showAll(place, thing) {
   const texts = [
     inspect(thing, { ...EVERYTHING, customInspect: false, getters: true }),

@@ -91,7 +91,8 @@ const commands = {
 
 async function useApi(client) {
   const get = () => client.fetch("api/retailer");
-  const response = await get().catch((error) => (error instanceof TypeError ? get() : Promise.reject(error))); // the same
+  // the same
+  const response = await get().catch((error) => (error instanceof TypeError ? get() : Promise.reject(error)));
   await response.arrayBuffer();
   if (!response.ok) throw Object.assign(new Error("of the API"), { reason: `api ${response.status}` });
 }

@@ -10,7 +10,9 @@ export type DomainPrefix = string & {
   readonly __brand: "DomainPrefix";
 };
 
-/** One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, 63 characters at most. No broken Punycode. */
+/**
+ * One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, 63 characters at most. No broken Punycode.
+ */
 const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**

@@ -31,9 +31,13 @@ export interface RetailPosOptions {
   store?: TokenStore | undefined;
   /** Keeps two renewals of one retailer apart; default `memoryLock()`, for one process. */
   lock?: Lock | undefined;
-  /** How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime. */
+  /**
+   * How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime.
+   */
   renewEarlyMs?: number | undefined;
-  /** How long this process trusts its copy before it asks the store again, milliseconds; default 10 000; 0: always ask. */
+  /**
+   * How long this process trusts its copy before it asks the store again, milliseconds; default 10 000; 0: always ask.
+   */
   cacheMs?: number | undefined;
   /** How long one token request may take with its body, milliseconds; default 10 000. */
   timeoutMs?: number | undefined;
@@ -77,7 +81,9 @@ export interface CheckedOptions {
 /** The longest a timer can wait. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** @throws {TypeError} naming the option that is wrong, or the right name of one that is misspelt; no value is repeated. */
+/**
+ * @throws {TypeError} naming the option that is wrong, or the right name of one that is misspelt; no value is repeated.
+ */
 export function checkOptions(options: RetailPosOptions): CheckedOptions {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   refuseMisspelt(options);

@@ -87,7 +87,8 @@ export function renewals(options: RenewalOptions): Renewals {
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
     if (kept.version !== next.version) return live(held, kept);
     events.renewed(stored, next, answer.requestedAt);
-    return { set: next, isIssuedHere: true }; // given by this very call: handed out once, even if the save took until its end
+    // given by this very call: handed out once, even if the save took until its end
+    return { set: next, isIssuedHere: true };
   }
 
   /** What somebody else stored counts only while it lives. */

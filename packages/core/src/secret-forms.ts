@@ -75,7 +75,9 @@ function character(digits: string, radix: number, otherwise: string): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : otherwise;
 }
 
-/** As it is; form-encoded and percent-encoded, once and twice; inside JSON, once and twice; in HTML; in hex and base64. */
+/**
+ * As it is; form-encoded and percent-encoded, once and twice; inside JSON, once and twice; in HTML; in hex and base64.
+ */
 function usualForms(secret: string): string[] {
   const formEncoded = new URLSearchParams([["", secret]]).toString().slice(1);
   const percentEncoded = [encodeURIComponent(wellFormed(secret)), formEncoded.replaceAll("+", "%20")];

@@ -8,7 +8,9 @@ export interface Callback {
   readonly state: string;
 }
 
-/** What a callback carries if the service reports an error (RFC 6749, section 4.1.2.1). A stranger may have written it. */
+/**
+ * What a callback carries if the service reports an error (RFC 6749, section 4.1.2.1). A stranger may have written it.
+ */
 export interface ErrorCallback {
   readonly error: string;
   readonly description: string | undefined;
@@ -62,7 +64,10 @@ export function readCallback(query: Query): Callback | ErrorCallback {
   return { code, domainPrefix: domainPrefixOf(domain_prefix), state: stateOf(state) };
 }
 
-/** The retailer declined. Good without a state, as it changes nothing; the service's own words only if the state is ours. */
+/**
+ * The retailer declined. Good without a state, as it changes nothing; the service's own words only if the state is
+ * ours.
+ */
 export function declined({ description }: ErrorCallback, isOurs: boolean): LoginFailure {
   return new LoginFailure(
     ACCESS_DENIED,

@@ -60,7 +60,8 @@ export interface LoginFlow {
   start(login?: LoginStart): Promise<{ url: string; pending: string }>;
   /**
    * Checks the service's callback, spends its state once in all processes, and trades its code (4.2). Keeps no tokens:
-   * `client.connect(outcome.login.tokens)` is the caller's. Resolves whatever a stranger, the service or the store does.
+   * `client.connect(outcome.login.tokens)` is the caller's. Resolves whatever a stranger, the service or the store
+   * does.
    *
    * @param callback an absolute address, or path and query as `req.url` has them.
    * @param kept `pending`: what was kept for this browser. `spent`: told what to keep from now on, before the code is

@@ -17,7 +17,10 @@ export interface StateMeta {
 
 /** A state store as passport-oauth2 defines it; `store` and `verify` are told apart by their declared length. */
 export interface StateStore {
-  /** `([req, appState, meta,] done)`: makes the state of a login that starts, and hands it to `done(error, state)`, or promises it. */
+  /**
+   * `([req, appState, meta,] done)`: makes the state of a login that starts, and hands it to `done(error, state)`, or
+   * promises it.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: passport-oauth2 knows four signatures, told apart at run time
   store(...args: any[]): unknown;
   /** `(req, state, [meta,] done)`: whether the callback's state is one of these; `done(error, ok, info)`. */
@@ -82,7 +85,10 @@ export function customState(
   }
 }
 
-/** Waits for the store's callback, or for what it promises; a store that throws or rejects is an error like one it reports. */
+/**
+ * Waits for the store's callback, or for what it promises; a store that throws or rejects is an error like one it
+ * reports.
+ */
 function answerOf(
   ask: (done: (error: unknown, ...answer: unknown[]) => void) => unknown,
 ): Promise<unknown[]> {

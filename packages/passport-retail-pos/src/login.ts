@@ -21,7 +21,9 @@ import { type AnyVerify, askVerify } from "./verify.js";
 export interface LoginOptions {
   /** The application's own state: kept in the session, never sent; comes back as `req.authInfo.state`. */
   state?: unknown;
-  /** The callback URL of this login: https, or http on a loopback host; may be relative. It is kept for the callback. */
+  /**
+   * The callback URL of this login: https, or http on a loopback host; may be relative. It is kept for the callback.
+   */
   callbackURL?: string;
   /** Sent only if given; the service knows no scopes (R1). */
   scope?: string | string[];
@@ -129,7 +131,10 @@ async function start(view: LoginView, req: Request, options: LoginOptions): Prom
   return url.href;
 }
 
-/** The callback, in the order that matters: nothing is sent before the state is checked, nobody is let in before tokens are kept. */
+/**
+ * The callback, in the order that matters: nothing is sent before the state is checked, nobody is let in before tokens
+ * are kept.
+ */
 async function finish(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   const callback = callbackOf(req);
   const redirectUriHere = () => redirectUriOf(view, req, options);

@@ -5,7 +5,10 @@ import type { SkipUserProfile } from "./skip-profile.js";
 
 /** Options of both styles. */
 interface CommonOptions {
-  /** Passport's name for the session slot of logins under way; default `retail-pos:`, the host of `authUrl`, and the client id. */
+  /**
+   * Passport's name for the session slot of logins under way; default `retail-pos:`, the host of `authUrl`, and the
+   * client id.
+   */
   sessionKey?: string;
   /** A state store of your own, as passport-oauth2 defines it; default: the session. Not a token store. */
   store?: StateStore;
@@ -164,7 +167,8 @@ function callbackUrl(value: unknown): string {
 }
 
 function stateStore(value: unknown): StateStore | undefined {
-  if (value === undefined || value === null || typeof value === "boolean") return undefined; // passport-oauth2's `true`: the session
+  // passport-oauth2's `true`: the session
+  if (value === undefined || value === null || typeof value === "boolean") return undefined;
   const { store, verify } = value as Partial<StateStore>;
   if (typeof store === "function" && typeof verify === "function") return value as StateStore;
   throw new TypeError(

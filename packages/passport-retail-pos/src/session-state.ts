@@ -68,7 +68,9 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     },
   };
 
-  /** In the session; else what this process knows of it, or of this browser. An emptied session has no logins under way. */
+  /**
+   * In the session; else what this process knows of it, or of this browser. An emptied session has no logins under way.
+   */
   function find(req: Request, state: string): SessionLogin | undefined {
     const session = sessionOf(req);
     const pending = pendingLoginsIn<SessionLogin>(session[key]);

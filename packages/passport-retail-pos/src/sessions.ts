@@ -24,7 +24,10 @@ export function sessionOf(req: Request): Session {
   return session;
 }
 
-/** The session's id, by the names that express-session, koa-session and @fastify/session have for it; a session that is a cookie has none. */
+/**
+ * The session's id, by the names that express-session, koa-session and @fastify/session have for it; a session that is
+ * a cookie has none.
+ */
 export function sessionIdOf(req: Request, session: Session): string | undefined {
   const { sessionID } = req as { sessionID?: unknown };
   const { externalKey, sessionId } = session;

@@ -4,7 +4,9 @@ export type SkipUserProfile =
   | ((accessToken: string) => unknown)
   | ((accessToken: string, done: (error?: unknown, skip?: unknown) => void) => void);
 
-/** passport-oauth2's rule: a function that declares `done` answers through it, any other by what it returns or promises. */
+/**
+ * passport-oauth2's rule: a function that declares `done` answers through it, any other by what it returns or promises.
+ */
 export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
   if (typeof skip !== "function") return skip === true;
   if (skip.length < 2) return Boolean(await (skip as (accessToken: string) => unknown)(accessToken));

@@ -7,7 +7,9 @@ export interface SessionLogin extends PendingLogin {
   readonly browser?: string;
 }
 
-/** The logins that this process started: a session store that writes whole sessions loses some of those started at once. */
+/**
+ * The logins that this process started: a session store that writes whole sessions loses some of those started at once.
+ */
 export interface StartedLogins {
   /** Keeps a login, in a session with an id or of a marked browser; of each, the newest. */
   add(login: SessionLogin, sessionId: string | undefined): void;

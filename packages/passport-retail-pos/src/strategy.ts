@@ -197,7 +197,9 @@ export class RetailPosStrategy extends OAuth2Strategy {
     };
   }
 
-  /** A subclass's parser. The base class's is not asked: core's errors say more. What it throws is ignored, as there. */
+  /**
+   * A subclass's parser. The base class's is not asked: core's errors say more. What it throws is ignored, as there.
+   */
   private ownErrorParser(): LoginView["parseErrorResponse"] {
     if (this.parseErrorResponse === OAuth2Strategy.prototype.parseErrorResponse) return undefined;
     return (body, status) => {

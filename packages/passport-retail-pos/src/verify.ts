@@ -6,7 +6,10 @@ export type VerifyDone = (error?: unknown, user?: Express.User | false | null, i
 
 /** The application's own user, or nothing. */
 type User = Express.User | false | null | undefined;
-/** What a verify that takes the login may return: a user lets them in, anything falsy refuses them. With `done`, nothing. */
+/**
+ * What a verify that takes the login may return: a user lets them in, anything falsy refuses them. With `done`,
+ * nothing.
+ */
 // biome-ignore lint/suspicious/noConfusingVoidType: a verify with `done` returns nothing
 export type VerifyResult = User | void | Promise<User | void>;
 

@@ -20,34 +20,51 @@ export interface Controls {
    * whichever it is). Throws when a not approved application has its 30 stores.
    */
   approve(domainPrefix: string, state?: string, redirectUri?: string): URL;
-  /** What a person does who is sent to `authorizationUrl` and approves: `approve`, after the checks of the consent page. Throws with the page's words. */
+  /**
+   * What a person does who is sent to `authorizationUrl` and approves: `approve`, after the checks of the consent page.
+   * Throws with the page's words.
+   */
   consent(authorizationUrl: string | URL, domainPrefix: string): URL;
   /** The callback address of somebody who declines: `error=access_denied` alone. */
   decline(): URL;
 
   /** A personal token (R7) of an admin user: `"owner"` (default) or `"manager"`. */
   createPersonalToken(domainPrefix: string, user?: string): string;
-  /** Resets the password of `"owner"` (default), `"manager"` or `"cashier"`: their personal tokens are gone. Answers how many. */
+  /**
+   * Resets the password of `"owner"` (default), `"manager"` or `"cashier"`: their personal tokens are gone. Answers how
+   * many.
+   */
   resetPassword(domainPrefix: string, user?: string): number;
 
-  /** Everything the service saw so far, oldest first, without a single secret. The console's own requests are left out. */
+  /**
+   * Everything the service saw so far, oldest first, without a single secret. The console's own requests are left out.
+   */
   readonly requests: LoggedRequest[];
   /** The requests to the token endpoint, of one store or of all. */
   tokenRequests(domainPrefix?: string): LoggedRequest[];
-  /** Whether this store would take this value now: an access or personal token at its API, or a refresh token at its token endpoint. */
+  /**
+   * Whether this store would take this value now: an access or personal token at its API, or a refresh token at its
+   * token endpoint.
+   */
   accepts(domainPrefix: string, token: string): boolean;
   /** How many tokens of this store are accepted now. */
   liveTokens(domainPrefix: string): LiveTokens;
 
   /** Ends every live access token of the store now, though the client believes them alive. Answers how many. */
   expire(domainPrefix: string): number;
-  /** Refuses every refresh token of the store from now on (`invalid_grant`); access tokens live on. Only a new login mends it. Answers how many. */
+  /**
+   * Refuses every refresh token of the store from now on (`invalid_grant`); access tokens live on. Only a new login
+   * mends it. Answers how many.
+   */
   refuse(domainPrefix: string): number;
   /** Answers 429 at the store's token endpoint for this many milliseconds. */
   limit(domainPrefix: string, ms: number): void;
   /** Makes something go wrong, by default at the next token request of any store. */
   fault(kind: FaultKind, options?: FaultOptions): Fault;
-  /** Takes back what `fault` and `limit` asked for, and starts the rate limit's windows afresh. With a store: what was asked for that store. */
+  /**
+   * Takes back what `fault` and `limit` asked for, and starts the rate limit's windows afresh. With a store: what was
+   * asked for that store.
+   */
   clearFaults(domainPrefix?: string): void;
 }
 

@@ -1,4 +1,7 @@
-/** The retail point-of-sale service to run offline. Contracts for stores and locks are in `@retail-pos/sandbox/contracts`. */
+/**
+ * The retail point-of-sale service to run offline. Contracts for stores and locks are in
+ * `@retail-pos/sandbox/contracts`.
+ */
 
 export type { Controls, LiveTokens } from "./controls.js";
 export type { Rotation, SandboxOptions } from "./options.js";

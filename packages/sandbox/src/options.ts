@@ -5,7 +5,10 @@ import { isDomainPrefix } from "./service/retailer-accounts.js";
 export interface SandboxOptions {
   /** Port to listen on, on 127.0.0.1. Default 0: any free one. */
   port?: number;
-  /** R4: whether a refresh answers with a new refresh token. `"sometimes"`: every other time, starting with the first. Default `"always"`. */
+  /**
+   * R4: whether a refresh answers with a new refresh token. `"sometimes"`: every other time, starting with the first.
+   * Default `"always"`.
+   */
   rotation?: Rotation;
   /** How long access tokens live, in milliseconds, at least 1000. Default 86_400_000 (24 hours, R6). */
   lifetimeMs?: number;
@@ -20,7 +23,10 @@ export interface SandboxOptions {
   approved?: boolean;
   /** The time, in epoch milliseconds. Default `Date.now`; `virtualClock()` makes one that tests can move. */
   clock?: () => number;
-  /** The application's registered callback address, compared letter by letter. Default `http://localhost:3000/auth/retail-pos/callback`. */
+  /**
+   * The application's registered callback address, compared letter by letter. Default
+   * `http://localhost:3000/auth/retail-pos/callback`.
+   */
   redirectUri?: string;
   /** Default `sandbox-application`. */
   clientId?: string;
@@ -46,7 +52,9 @@ export const demoApplication = {
   redirectUri: "http://localhost:3000/auth/retail-pos/callback",
 } as const;
 
-/** The limit is far above what a client needs that asks once per expiry (section 8), and low enough to be met by a test. */
+/**
+ * The limit is far above what a client needs that asks once per expiry (section 8), and low enough to be met by a test.
+ */
 const defaults: Settings = {
   ...demoApplication,
   port: 0,

@@ -1,6 +1,9 @@
 /** A key that seals tokens. */
 export interface SealingKey {
-  /** Written beside what the key sealed, readable by anybody: 1 to 100 visible ASCII characters. Never used again for another secret. */
+  /**
+   * Written beside what the key sealed, readable by anybody: 1 to 100 visible ASCII characters. Never used again for
+   * another secret.
+   */
   readonly id: string;
   /** 32 random bytes, as they are or as base64 or base64url text: what `openssl rand -base64 32` prints. */
   readonly secret: Uint8Array | string;

@@ -23,7 +23,9 @@ const setOf = (domainPrefix: typeof shop, version: string): TokenSet => ({
   issuedAt: 1_900_000_000_000,
   version,
 });
-/** What somebody who can write to the store has seen of it: two retailers, two versions of each, one by an older key. */
+/**
+ * What somebody who can write to the store has seen of it: two retailers, two versions of each, one by an older key.
+ */
 const sets = [setOf(shop, "v1"), setOf(shop, "v2"), setOf(other, "v1"), setOf(other, "v2")];
 const records = await Promise.all(
   sets.map((set, nth) => sealed(set, nth % 2 === 0 ? keys.toReversed() : keys)),

@@ -10,8 +10,9 @@ export interface SealedStoreOptions {
 
 /**
  * The same store, with access and refresh tokens encrypted before they reach it. What else a set holds stays
- * readable: retailer, version, instants. It claims if the store does. Loading rejects with a `StoredTokensError` where a record is not
- * sealed, was changed, is another retailer's or of another version, or was sealed with a key not given here.
+ * readable: retailer, version, instants. It claims if the store does. Loading rejects with a `StoredTokensError` where
+ * a record is not sealed, was changed, is another retailer's or of another version, or was sealed with a key not given
+ * here.
  *
  * @throws {TypeError} naming the option that is wrong.
  */

@@ -218,7 +218,8 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
     await migrate();
     const setups = [
       `ALTER TABLE ${failing} ADD CONSTRAINT short CHECK (length(access_token) < 5)`, // detail quotes the row
-      `ALTER TABLE ${failing} DROP CONSTRAINT short, ALTER access_token TYPE double precision USING 1`, // message quotes the value
+      // message quotes the value
+      `ALTER TABLE ${failing} DROP CONSTRAINT short, ALTER access_token TYPE double precision USING 1`,
       `ALTER TABLE ${failing} ALTER access_token TYPE text;
        CREATE FUNCTION ${schema}.tell() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN RAISE EXCEPTION 'no %', NEW.access_token USING HINT = NEW.refresh_token; END $$;

@@ -26,8 +26,8 @@ export interface RedisTokens {
  * Keeps tokens in Redis, and lets one process at a time renew a retailer's.
  *
  * The store rejects with `StoreFailedError` if Redis cannot be used (the client's `code`, if it has one, is that of
- * `cause`), with `StoredTokensError` for a key that holds no hash. The lock rejects with `StoreFailedError` if it cannot
- * be taken because Redis cannot be used; else it settles as the work does.
+ * `cause`), with `StoredTokensError` for a key that holds no hash. The lock rejects with `StoreFailedError` if it
+ * cannot be taken because Redis cannot be used; else it settles as the work does.
  *
  * @throws {TypeError} naming the option.
  */

@@ -15,7 +15,9 @@ const REJECTED_IN_A_ROW = 5;
  * what lies in the store. It knows nothing of how the library does it.
  */
 export interface Truth {
-  /** The first thing that did not hold. Kept, because the library turns what is thrown into it into errors of its own. */
+  /**
+   * The first thing that did not hold. Kept, because the library turns what is thrown into it into errors of its own.
+   */
   readonly broken: string | undefined;
   must(holds: boolean | undefined, otherwise: string): void;
   /** The newest refresh token that anybody received: of the last login, or of a renewal with the one before. */

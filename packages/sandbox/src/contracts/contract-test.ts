@@ -15,7 +15,9 @@ export function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-/** The result of `promise`, or an error with this message after `ms`: a contract reports a hang, it does not join it. */
+/**
+ * The result of `promise`, or an error with this message after `ms`: a contract reports a hang, it does not join it.
+ */
 export async function within<T>(ms: number, message: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {

@@ -5,9 +5,15 @@ import { type ContractTest, gate, turns, within } from "./contract-test.js";
 
 /** What the lock under test is like. */
 export interface LockContractOptions {
-  /** Set it when every lock that `make` gives excludes the others (a database, Redis). Two of them are then tried against each other, as two processes would. Default false. */
+  /**
+   * Set it when every lock that `make` gives excludes the others (a database, Redis). Two of them are then tried
+   * against each other, as two processes would. Default false.
+   */
   shared?: boolean;
-  /** For a lock with a lease: how long work shall last, in real milliseconds, to be longer than the lease. Default: not tried. */
+  /**
+   * For a lock with a lease: how long work shall last, in real milliseconds, to be longer than the lease. Default: not
+   * tried.
+   */
   slowWorkMs?: number;
   /** The longest a waiter may take to get a lock that has become free, in real milliseconds. Default 2000. */
   handoverMs?: number;

@@ -123,7 +123,9 @@ async function clientSecretFinding(
   return clientSecret({ clientId, clientSecret: secret, baseUrl, redirectUri, domainPrefix }, timeoutMs);
 }
 
-/** Where the service will send the browser back to: what the application asks for, or failing that what is registered. */
+/**
+ * Where the service will send the browser back to: what the application asks for, or failing that what is registered.
+ */
 function callbackOf({ callback }: Patient, request: URL | undefined): URL | undefined {
   const address = request?.searchParams.get("redirect_uri") || callback;
   return address && isWebAddress(address) ? new URL(address) : undefined;

@@ -13,7 +13,10 @@ export interface Exchange {
   readonly trapUrl: string;
 }
 
-/** Acts a fault out on the wire; see {@link FaultKind} for what each does. Answers the status the client could see, if any. */
+/**
+ * Acts a fault out on the wire; see {@link FaultKind} for what each does. Answers the status the client could see, if
+ * any.
+ */
 export async function misbehave(fault: ActiveFault, exchange: Exchange): Promise<number | undefined> {
   const { response, work, dress } = exchange;
   if (typeof fault.kind === "number") {

@@ -22,7 +22,9 @@ export interface FaultOptions {
   endpoint?: "token" | "api";
   /** How many requests it strikes; `Infinity` until cleared. Default 1. */
   times?: number;
-  /** Where `"redirect"` leads. Default: the sandbox's own `/trap` under the name `localhost`, which is another origin. */
+  /**
+   * Where `"redirect"` leads. Default: the sandbox's own `/trap` under the name `localhost`, which is another origin.
+   */
   to?: string;
 }
 

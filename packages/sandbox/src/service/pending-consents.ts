@@ -1,6 +1,8 @@
 import { newPageId } from "./credentials.js";
 
-/** An authorization request somebody is looking at: the consent page carries its id, and only that page can answer it. */
+/**
+ * An authorization request somebody is looking at: the consent page carries its id, and only that page can answer it.
+ */
 export interface PendingConsents {
   open(state: string): string;
   /** The state of the request, the first time this is asked; undefined for an unknown, answered or old one. */

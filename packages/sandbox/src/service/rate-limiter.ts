@@ -9,7 +9,9 @@ export interface RateWindow {
   readonly exceeded: boolean;
 }
 
-/** Section 8: the token endpoint's own limit. The spec does not say how windows run; here they are fixed, per retailer. */
+/**
+ * Section 8: the token endpoint's own limit. The spec does not say how windows run; here they are fixed, per retailer.
+ */
 export interface RateLimiter {
   count(domainPrefix: string): RateWindow;
   /** Uses up everything, for this many milliseconds from now. */
@@ -56,7 +58,10 @@ export function rateLimiter(
   };
 }
 
-/** The three headers every answer of the token endpoint carries. The reset is rounded up: whoever waits for it is through. */
+/**
+ * The three headers every answer of the token endpoint carries. The reset is rounded up: whoever waits for it is
+ * through.
+ */
 export function withRateLimit(answer: Answer, window: RateWindow): Answer {
   const remaining = answer.status === 429 ? 0 : window.remaining;
   const headers = {

@@ -4,7 +4,9 @@ import { type NamedStore, type Product, productsOf } from "./demo-retailers.js";
 export interface Retailer extends NamedStore {
   readonly products: readonly Product[];
   readonly sales: Sale[];
-  /** When somebody of this store first approved the application; from then on it counts towards the limit of section 8. */
+  /**
+   * When somebody of this store first approved the application; from then on it counts towards the limit of section 8.
+   */
   approvedAt?: number;
 }
 
@@ -42,7 +44,9 @@ export function retailerAccounts(stores: readonly NamedStore[]): Retailers {
   };
 }
 
-/** Whether one more store can be connected: an approved application has no limit, a connected store can log in again. */
+/**
+ * Whether one more store can be connected: an approved application has no limit, a connected store can log in again.
+ */
 export function canConnect(retailers: Retailers, retailer: Retailer, approved: boolean): boolean {
   if (approved || retailer.approvedAt !== undefined) return true;
   return connectedCount(retailers) < notApprovedLimit;

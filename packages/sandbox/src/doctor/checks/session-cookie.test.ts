@@ -53,7 +53,8 @@ test.each([
     "ok session-cookie",
   ],
   ["http://localhost:3000/login", "sid=1", "http://127.0.0.1:3000/callback", "problem cookie-host"],
-  ["http://localhost:3000/login", "sid=1", "http://localhost:3001/callback", "ok session-cookie"], // ports share cookies
+  // ports share cookies
+  ["http://localhost:3000/login", "sid=1", "http://localhost:3001/callback", "ok session-cookie"],
   ["https://app.example.com/login/start", "sid=1", "https://app.example.com/callback", "problem cookie-path"],
   [
     "https://app.example.com/login",

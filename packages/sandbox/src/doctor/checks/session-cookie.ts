@@ -45,7 +45,9 @@ export async function sessionCookie(
 /** By this the Passport strategy knows a browser again. It replaces no session, and is no trouble beside one. */
 const OF_THE_STRATEGY = /^(__Host-)?retail-pos-browser-/;
 
-/** The last one of each name, without those that only delete another and without those that others set beside a session. */
+/**
+ * The last one of each name, without those that only delete another and without those that others set beside a session.
+ */
 function cookiesSet(cookies: readonly CookieFrom[], now: number): CookieFrom[] {
   const byName = new Map(cookies.map((one) => [one.cookie.key, one]));
   const isKoasSignature = (name: string) => name.endsWith(".sig") && byName.has(name.slice(0, -4));

@@ -15,7 +15,10 @@ const FORGEABLE: Advice = {
   mend: "Make a new random state for every login, or let the strategy do it.",
 };
 
-/** The states of two logins by two people who were never here before (R2). `second`: undefined where that login got nowhere. */
+/**
+ * The states of two logins by two people who were never here before (R2). `second`: undefined where that login got
+ * nowhere.
+ */
 export function state(first: string | null, second: string | null | undefined): Finding[] {
   if (!first) return [problem(CHECK, "The authorization request has no state.", REFUSED)];
   const length = [...first].length;

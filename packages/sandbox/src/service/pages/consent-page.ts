@@ -4,7 +4,10 @@ import type { Service } from "../service.js";
 import { type Html, html } from "./html.js";
 import { brand, pageAnswer } from "./page.js";
 
-/** Asks a person whether the application may act for one of the stores. `requestId` is what their answer is recognised by. */
+/**
+ * Asks a person whether the application may act for one of the stores. `requestId` is what their answer is recognised
+ * by.
+ */
 export function consentPage(service: Service, requestId: string): Answer {
   const { retailers, settings } = service;
   const allowed = retailers.all.filter((retailer) => canConnect(retailers, retailer, settings.approved));
