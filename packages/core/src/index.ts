@@ -59,3 +59,6 @@ export {
   requestBearer,
 } from "./request-bearer.js";
 export type { RequestMessage } from "./request-headers.js";
+
+// For those who write a login for another framework
+export { redirectUri as checkedRedirectUri } from "./addresses.js";

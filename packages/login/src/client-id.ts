@@ -11,8 +11,8 @@ export function clientIdOf(client: RetailPos): string {
       throw new TypeError("client must be what retailPos() returns");
   }
   // A client without a redirectUri may be given one with each login.
-  const asked = ["settings", { redirectUri: "https://client-id.invalid/" }] as unknown as [string];
-  const clientId = client.authorizationUrl(...asked)?.searchParams?.get("client_id");
+  const url = client.authorizationUrl("settings", { redirectUri: "https://client-id.invalid/" });
+  const clientId = url?.searchParams?.get("client_id");
   if (!clientId) throw new TypeError("client must be what retailPos() returns");
   return clientId;
 }

@@ -1,4 +1,9 @@
-import { isRetailPosError, type RetailPos, type RetailPosErrorCode } from "@retail-pos/core";
+import {
+  checkedRedirectUri,
+  isRetailPosError,
+  type RetailPos,
+  type RetailPosErrorCode,
+} from "@retail-pos/core";
 import {
   ACCESS_DENIED,
   authorizationFailed,
@@ -21,7 +26,6 @@ import {
   pendingLoginsIn,
   underWay,
 } from "./pending-logins.js";
-import { checkedRedirectUri } from "./redirect-uri.js";
 import { loginOf, type RetailPosLogin } from "./retail-pos-login.js";
 import { spentStates } from "./spent-states.js";
 import { trade } from "./trade.js";
@@ -205,9 +209,8 @@ function authorizationUrl(
   { handle, redirectUri }: PendingLogin,
   scope: string | undefined,
 ): string {
-  // A client of an older core takes the state alone, so what belongs to this login is set here as well.
-  const more = { ...(redirectUri !== undefined && { redirectUri }), ...(scope !== undefined && { scope }) };
-  const url = client.authorizationUrl(...([handle, more] as unknown as [string]));
+  const url = client.authorizationUrl(handle, { redirectUri, scope });
+  // A client of an older core takes the state alone.
   if (redirectUri !== undefined) url.searchParams.set("redirect_uri", redirectUri);
   if (scope !== undefined) url.searchParams.set("scope", scope);
   return url.href;

@@ -25,7 +25,6 @@ export {
   type StateFound,
   underWay,
 } from "./pending-logins.js";
-export { checkedRedirectUri } from "./redirect-uri.js";
 export {
   loginOf,
   profileOf,

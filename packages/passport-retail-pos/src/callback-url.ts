@@ -1,4 +1,4 @@
-import { checkedRedirectUri } from "@retail-pos/login/parts";
+import { checkedRedirectUri } from "@retail-pos/core";
 import type { Request } from "express";
 
 /**
@@ -10,20 +10,15 @@ import type { Request } from "express";
  * @throws {Error} when the request names no usable host; its `status` is 400.
  */
 export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProxy: boolean): string {
-  if (URL.canParse(callbackURL)) return checkedCallbackUrl(callbackURL);
+  if (URL.canParse(callbackURL)) return checkedRedirectUri("callbackURL", callbackURL);
   const origin = originOf(req, trustProxy);
   const path = req.originalUrl ?? req.url;
-  return checkedCallbackUrl(new URL(callbackURL, `${origin}${path.startsWith("/") ? path : "/"}`).href);
+  const resolved = new URL(callbackURL, `${origin}${path.startsWith("/") ? path : "/"}`).href;
+  return checkedRedirectUri(
+    "callbackURL (relative; if a proxy ends TLS, trust it: `trust proxy`, or `proxy: true`)",
+    resolved,
+  );
 }
-
-/** @throws {TypeError} */
-export function checkedCallbackUrl(callbackURL: string): string {
-  return checkedRedirectUri("callbackURL", callbackURL, BEHIND_A_PROXY);
-}
-
-const BEHIND_A_PROXY =
-  ". If it is relative, and a proxy ends TLS, the application has to trust the proxy (`trust proxy`) or the strategy " +
-  "needs `proxy: true`";
 
 /** A host and perhaps a port, and nothing that could turn it into the user name of another one. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;

@@ -112,20 +112,19 @@ function explained(error: unknown, req: Request): unknown {
   );
 }
 
+/** What 4.1 requires, no hook replaces. */
+const REQUIRED = ["response_type", "client_id", "redirect_uri", "state"];
+
 /** 4.1: where to send the browser. */
 async function start(view: LoginView, req: Request, options: LoginOptions): Promise<string> {
   const redirectUri = redirectUriOf(view, req, options);
   const state = await view.states.issue(req, options.state, redirectUri);
-  const url = view.client.authorizationUrl(state);
-  const required = new Set(url.searchParams.keys());
-  url.searchParams.set("redirect_uri", redirectUri);
-  const scope = options.scope ?? view.scope;
-  const added = {
-    ...(scope !== undefined && { scope: [scope].flat().join(view.scopeSeparator) }),
-    ...view.authorizationParams(options),
-  };
+  const scope = [options.scope ?? view.scope ?? []].flat().join(view.scopeSeparator) || undefined;
+  const url = view.client.authorizationUrl(state, { redirectUri, scope });
+  url.searchParams.set("redirect_uri", redirectUri); // a client of an older core takes the state alone
+  const added = { ...(scope !== undefined && { scope }), ...view.authorizationParams(options) };
   for (const [name, value] of Object.entries(added)) {
-    if (!required.has(name) && value !== undefined && value !== null)
+    if (!REQUIRED.includes(name) && value !== undefined && value !== null)
       url.searchParams.set(name, String(value));
   }
   return url.href;

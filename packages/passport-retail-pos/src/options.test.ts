@@ -85,6 +85,20 @@ describe("what works", () => {
     expect(made.authorizationUrl("12345678").searchParams.get("client_id")).toBe(clientId);
   });
 
+  test("a client without a redirectUri will do beside a callbackURL", async () => {
+    const { clientID: clientId, ...rest } = APPLICATION;
+    const service = fakeService();
+    const client = retailPos({ ...rest, clientId, fetch: service.fetch });
+    const make = (callbackURL: string) =>
+      new RetailPosStrategy({ client, callbackURL }, ({ domainPrefix }) => ({ domainPrefix }));
+    const site = await loginSite(new Passport(), make);
+    const person = browser();
+    const back = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(back)).status).toBe(200);
+    expect(service.seen[0]?.form.get("redirect_uri")).toBe(site.callbackUrl);
+    expect(() => new RetailPosStrategy({ client }, () => null)).toThrow(/redirectUri/);
+  });
+
   test("the options given are not changed", () => {
     const given = Object.freeze({ ...passportStyle, scope: Object.freeze(["a", "b"]) as string[] });
     new RetailPosStrategy(given, () => null);
@@ -140,6 +154,7 @@ describe("scope is sent only if given", () => {
     ["a text", { scope: "products" }, {}, "products"],
     ["a list", { scope: ["products", "sales"] }, {}, "products sales"],
     ["a list and a separator", { scope: ["products", "sales"], scopeSeparator: "," }, {}, "products,sales"],
+    ["none of one login", { scope: "products" }, { options: { scope: [] } }, null],
     ["of one login", { scope: "products" }, { options: { scope: ["sales"] } }, "sales"],
   ])("%s", async (_, options, settings, expected) => {
     const { site } = await open(options, settings);

@@ -1,5 +1,10 @@
-import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
-import { checkedCallbackUrl } from "./callback-url.js";
+import {
+  checkedRedirectUri,
+  type RetailPos,
+  type RetailPosOptions,
+  retailPos,
+  type TokenStore,
+} from "@retail-pos/core";
 import type { StateStore } from "./custom-state.js";
 import type { SkipUserProfile } from "./skip-profile.js";
 
@@ -103,7 +108,9 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
   if (clock !== undefined && typeof clock !== "function") throw new TypeError("clock must be a function");
 
   const client = clientOf(options);
-  const authorization = client.authorizationUrl("settings");
+  const { callbackURL } = options;
+  const redirectUri = callbackURL === undefined ? undefined : callbackUrl(callbackURL);
+  const authorization = client.authorizationUrl("settings", { redirectUri });
   // Asked from the client through its public methods, so that any client will do.
   const sample = client.retailer("sample-retailer")?.baseUrl?.replace("sample-retailer", "{domain_prefix}");
   if (typeof authorization?.href !== "string" || sample === undefined)
@@ -115,8 +122,8 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
     authorizationURL: `${origin}${pathname}`,
     tokenURL: `${sample}/api/1.0/token`,
     clientID,
-    redirectUri: searchParams.get("redirect_uri") ?? "",
-    callbackURL: options.callbackURL,
+    redirectUri: redirectUri ?? searchParams.get("redirect_uri") ?? "",
+    callbackURL,
     sessionKey: options.sessionKey ?? `retail-pos:${host}/${clientID}`,
     store: stateStore(store),
     clock: options.clock ?? Date.now,
@@ -133,7 +140,6 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
       if ((options as unknown as Record<string, unknown>)[name] !== undefined)
         throw new TypeError(`${name} belongs to the client: give either client or ${name}`);
     }
-    callbackUrl(options.callbackURL ?? "/");
     return options.client;
   }
   const {
@@ -161,7 +167,7 @@ function callbackUrl(value: unknown): string {
   if (typeof value !== "string" || value === "" || /[\s#]/.test(value)) {
     throw new TypeError("callbackURL must be a URL without a fragment, exactly as registered");
   }
-  if (URL.canParse(value)) return checkedCallbackUrl(value);
+  if (URL.canParse(value)) return checkedRedirectUri("callbackURL", value);
   if (!URL.canParse(value, NO_REQUEST)) throw new TypeError("callbackURL must be a URL");
   return new URL(value, NO_REQUEST).href;
 }
