@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { createContext, runInContext } from "node:vm";
 import { rolldown } from "rolldown";
+import { sources } from "./sources.js";
 
 /** What every runtime of the web has, and nothing of Node's. */
 const WEB = [
@@ -18,11 +19,12 @@ export function webRealm(): object {
   return createContext({ ...web, setTimeout: numbered(setTimeout), setInterval: numbered(setInterval) });
 }
 
-/** The exports of a package, bundled as it is published and run in the realm. */
+/** The exports of a package, bundled as it is published, core with it, and run in the realm. */
 export async function inRealm<Exports>(realm: object, source: string): Promise<Exports> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL(`../../${source}`, import.meta.url)),
     platform: "neutral",
+    resolve: { alias: { "@retail-pos/core": sources.get("@retail-pos/core") ?? "" } },
   });
   const { output } = await bundle.generate({ format: "iife", name: "exported" });
   await bundle.close();
