@@ -83,6 +83,19 @@ describe.each(combinations)("$name", ({ site }) => {
     expect((await person.open(await approve(store))).status).toBe(200);
   });
 
+  test("a service that is limited is 503 with Retry-After, for a login and for a call", async () => {
+    const callback = await approve(store);
+    sandbox.limit(store, 90_000);
+    const login = await person.open(callback);
+    expect([login.status, login.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    clock.advance(91_000);
+    expect((await person.open(await approve(store))).status).toBe(200);
+    clock.advance(600_000); // the token has ended
+    sandbox.limit(store, 90_000);
+    const call = await person.open(`${server.origin}/products`);
+    expect([call.status, call.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  });
+
   test("the application's own state comes back, whatever its shape", async () => {
     await close();
     await open({ login: { state: { cart: [1, 2] } }, path: "/finish" });
@@ -118,7 +131,11 @@ describe.each(combinations)("$name", ({ site }) => {
     callbackURL,
     redirectUri,
     ...settings
-  }: Omit<SiteSettings, "strategy"> & { path?: string; callbackURL?: string; redirectUri?: string } = {}) {
+  }: Partial<Omit<SiteSettings, "strategy">> & {
+    path?: string;
+    callbackURL?: string;
+    redirectUri?: string;
+  } = {}) {
     person = browser();
     clock = virtualClock();
     let handler: RequestListener = () => {};
@@ -135,7 +152,7 @@ describe.each(combinations)("$name", ({ site }) => {
       callbackURL: callbackURL ?? registered,
       clock,
     };
-    handler = site({ strategy, ...settings });
+    handler = site({ strategy, redirectUri: registered, ...settings });
   }
 
   async function close() {

@@ -76,7 +76,7 @@ describe("a proxy that ends TLS, and a relative callbackURL", () => {
     const { authUrl, baseUrl, application } = sandbox;
     const { clientId: clientID, clientSecret } = application;
     const strategy = { authUrl, baseUrl, clientID, clientSecret, callbackURL: "/callback" };
-    handler = site({ strategy, trustProxy: true });
+    handler = site({ strategy, redirectUri: `${tls.origin}/callback`, trustProxy: true });
 
     const start = await tls.open("/login");
     const callback = sandbox.consent(start.location, store); // compares the redirect_uri letter by letter

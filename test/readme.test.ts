@@ -89,6 +89,11 @@ test("the program of passport-retail-pos logs in and shows products", async () =
   await expectProductsAfterLogin();
 });
 
+test("the program of login logs in and shows products", async () => {
+  await start(programIn("packages/login/README.md"));
+  await expectProductsAfterLogin();
+});
+
 test("the program of express-bearer shows products with a personal token", async () => {
   await start(programIn("packages/express-bearer/README.md"));
   const { body } = await answerOf("/products");
@@ -208,6 +213,7 @@ function run(source: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
       REDIS_URL: redisUrl,
       TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
       DOMAIN_PREFIX: store,
+      SESSION_SECRET: "a secret of the tests, longer than 32 letters",
       PERSONAL_TOKEN: sandbox.createPersonalToken(store),
       ...more,
     },

@@ -28,8 +28,10 @@ const DEPENDENCIES: Record<string, string[]> = {
   core: [],
   "express-bearer": ["@retail-pos/core"],
   "koa-bearer": ["@retail-pos/core"],
+  login: ["@retail-pos/core"],
   "passport-retail-pos": [
     "@retail-pos/core",
+    "@retail-pos/login",
     "@types/express",
     "@types/passport",
     "@types/passport-oauth2",

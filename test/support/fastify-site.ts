@@ -37,9 +37,6 @@ function fastify(name: string, addSession: AddSession): Combination {
       app.register(passport.initialize());
       app.register(passport.secureSession());
       app.register(async (routes) => addRoutes(routes, passport, strategy, login));
-      app.setErrorHandler((error: Error & { status?: number }, _request, reply) => {
-        reply.code(error.status ?? 500).send({ error: error.message });
-      });
       return (req, res) => void app.ready().then(() => app.routing(req, res));
     },
   };

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { bearer as expressBearer } from "@retail-pos/express-bearer";
 import { bearer as koaBearer } from "@retail-pos/koa-bearer";
-import express5, { type ErrorRequestHandler } from "express";
+import express5 from "express";
 import expressSession from "express-session";
 import express4 from "express4";
 import Koa3 from "koa";
@@ -12,6 +12,7 @@ import passport07 from "passport";
 import { RetailPosStrategy, type RetailPosStrategyOptions } from "passport-retail-pos";
 import passport06 from "passport06";
 import { fastifySites } from "./fastify-site.js";
+import { webSites } from "./web-sites.js";
 
 /** One combination of framework and Passport, as people install them. */
 export interface Combination {
@@ -27,6 +28,8 @@ export interface SiteSettings {
   readonly strategy: RetailPosStrategyOptions;
   /** What `authenticate` is given when a login starts. */
   readonly login?: { state?: unknown };
+  /** The address that is registered; a login without Passport is configured with it. */
+  readonly redirectUri: string;
   /** Behind a proxy that ends TLS. */
   readonly trustProxy?: boolean;
 }
@@ -43,6 +46,7 @@ export const combinations: readonly Combination[] = [
   koa("Koa 3 with koa-passport", Koa3),
   koa("Koa 2 with koa-passport", Koa2),
   ...fastifySites,
+  ...webSites,
 ];
 
 function express(name: string, framework: typeof express5, { Passport }: typeof passport07): Combination {
@@ -81,9 +85,6 @@ function express(name: string, framework: typeof express5, { Passport }: typeof 
           .then(async (answer) => res.status(answer.status).json(await answer.json()))
           .catch(next);
       });
-      app.use(((error, _req, res, _next) => {
-        res.status(error.status ?? 500).json({ error: error.message });
-      }) as ErrorRequestHandler);
       return app;
     },
   };

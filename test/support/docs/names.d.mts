@@ -15,7 +15,17 @@ declare global {
   const sqliteTokens: typeof import("@retail-pos/store-sqlite").sqliteTokens;
   const sealedStore: typeof import("@retail-pos/sealed-store").sealedStore;
 
+  const loginFlow: typeof import("@retail-pos/login").loginFlow;
+  const nodeHandler: typeof import("@retail-pos/login").nodeHandler;
+  const createServer: typeof import("node:http").createServer;
+
   const pos: RetailPos;
+  const client: RetailPos;
+  const login: import("@retail-pos/login").WebLogin;
+  const server: import("fastify").FastifyInstance;
+  const request: Request;
+  // biome-ignore lint/suspicious/noExplicitAny: of whatever framework
+  const session: any;
   const authUrl: string;
   const baseUrl: string;
   const clientId: string;
