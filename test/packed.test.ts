@@ -43,7 +43,7 @@ describe.each([
       "the program runs by %s",
       async (_how, modules) => {
         expect(await projects.get(name)?.run(nodes.get(version) ?? "", modules)).toBe(
-          "coreAlone: well\nexpressLogin: well\nkoaLogin: well\nstores: well\n",
+          "coreAlone: well\nexpressLogin: well\nkoaLogin: well\notherBearers: well\nstores: well\n",
         );
       },
       patience,

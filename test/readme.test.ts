@@ -94,14 +94,13 @@ test("the program of login logs in and shows products", async () => {
   await expectProductsAfterLogin();
 });
 
-test("the program of express-bearer shows products with a personal token", async () => {
-  await start(programIn("packages/express-bearer/README.md"));
-  const { body } = await answerOf("/products");
-  expect(body).toContain("House espresso");
-});
-
-test("the program of koa-bearer shows products with a personal token", async () => {
-  await start(programIn("packages/koa-bearer/README.md"));
+test.each([
+  "packages/express-bearer/README.md",
+  "packages/koa-bearer/README.md",
+  "packages/fastify-bearer/README.md",
+  "packages/hono-bearer/README.md",
+])("the program of %s shows products with a personal token", async (readme) => {
+  await start(programIn(readme));
   const { body } = await answerOf("/products");
   expect(body).toContain("House espresso");
 });

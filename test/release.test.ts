@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
@@ -9,6 +9,11 @@ const folders = readdirSync(`${root}/packages`);
 const versions = new Map(
   folders.map((folder) => [manifestAt(`packages/${folder}`).name, manifestAt(`packages/${folder}`).version]),
 );
+
+const changesets = readdirSync(`${root}/.changeset`)
+  .filter((file) => file.endsWith(".md"))
+  .map((file) => readFileSync(`${root}/.changeset/${file}`, "utf8"))
+  .join("");
 
 describe.each(folders)("%s", (folder) => {
   const manifest = manifestAt(`packages/${folder}`);
@@ -37,10 +42,13 @@ describe.each(folders)("%s", (folder) => {
     }
   });
 
-  test("has a changelog that begins with this version", () => {
-    const [title, latest = ""] = readFileSync(`${root}/packages/${folder}/CHANGELOG.md`, "utf8").split(
-      /^## /m,
-    );
+  test("has a changelog that begins with this version; a new package has its first entry in a changeset", () => {
+    const changelog = `${root}/packages/${folder}/CHANGELOG.md`;
+    if (!existsSync(changelog)) {
+      expect(changesets).toContain(`\n"${manifest.name}": minor\n`);
+      return;
+    }
+    const [title, latest = ""] = readFileSync(changelog, "utf8").split(/^## /m);
     expect(title).toBe(`# ${manifest.name}\n\n`);
     expect(latest.split("\n", 1)).toEqual([manifest.version]);
   });

@@ -27,6 +27,8 @@ interface Manifest {
 const DEPENDENCIES: Record<string, string[]> = {
   core: [],
   "express-bearer": ["@retail-pos/core"],
+  "fastify-bearer": ["@retail-pos/core"],
+  "hono-bearer": ["@retail-pos/core"],
   "koa-bearer": ["@retail-pos/core"],
   login: ["@retail-pos/core"],
   "passport-retail-pos": [

@@ -17,6 +17,19 @@ export interface Framework {
   readonly bearer: (options: BearerOptions<RequestLike>) => unknown;
   /** An application that answers every request, behind the middleware, with {@link answerTo} as JSON. */
   readonly app: (options: BearerOptions<RequestLike>) => RequestListener;
+  /** How an application says 404 there; default an error with a `status`. */
+  readonly notFound?: (message: string) => Error;
+}
+
+/** The options as a framework takes them whose request has no `get`. */
+export function optionsOf<Context>(
+  options: BearerOptions<RequestLike>,
+  headerOf: (context: Context, name: string) => string | undefined,
+): BearerOptions<Context> {
+  const { retailer } = options;
+  if (typeof retailer !== "function") return options as BearerOptions<Context>;
+  const inStory = (context: Context) => retailer({ get: (name) => headerOf(context, name) });
+  return { ...options, retailer: inStory } as BearerOptions<Context>;
 }
 
 const store = "harbour-coffee";
@@ -39,8 +52,12 @@ export async function answerTo(
   };
 }
 
+function notFoundByStatus(message: string): Error {
+  return Object.assign(new Error(message), { status: 404 });
+}
+
 /** What every bearer middleware has to do, with the real framework and the real service. */
-export function bearerStory({ name, bearer, app }: Framework): void {
+export function bearerStory({ name, bearer, app, notFound = notFoundByStatus }: Framework): void {
   describe(name, () => {
     let clock: VirtualClock;
     let sandbox: Sandbox;
@@ -130,7 +147,7 @@ export function bearerStory({ name, bearer, app }: Framework): void {
       const retailer = (req: RequestLike) => {
         const asked = req.get("x-store") ?? "";
         if (storesOf[req.get("x-user") ?? ""]?.includes(asked)) return asked;
-        throw Object.assign(new Error("There is no such store"), { status: 404 });
+        throw notFound("There is no such store");
       };
       const site = app({ client: pos, retailer });
       const { status, text } = await get(site, { "x-user": "stranger", "x-store": store });

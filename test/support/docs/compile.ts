@@ -10,6 +10,8 @@ const folder = join(root, "node_modules", ".docs");
 const readers = {
   express: { strict: false, names: "names-express.d.mts" },
   koa: { strict: false, names: "names-koa.d.mts" },
+  fastify: { strict: false, names: "names-fastify.d.mts" },
+  hono: { strict: false, names: "names-hono.d.mts" },
   /** TypeScript is for those who want to know. */
   typescript: { strict: true, names: "names-express.d.mts" },
 } as const;
@@ -39,7 +41,8 @@ export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]>
 
 function readerOf({ document, heading, language }: Block): Reader {
   if (language === "ts") return "typescript";
-  return /koa/i.test(document + heading) ? "koa" : "express";
+  const framework = /koa|fastify|hono/i.exec(document + heading)?.[0].toLowerCase();
+  return (framework as Reader | undefined) ?? "express";
 }
 
 function fileOf({ document, line, language }: Block): string {

@@ -6,7 +6,7 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** What the program needs beside our packages: the newest versions, as this repository has them. */
 export const newest: Record<string, string> = pick(manifestOf(".").devDependencies, [
-  ...["express", "express-session", "koa", "koa-passport", "koa-session", "passport"],
+  ...["express", "express-session", "fastify", "hono", "koa", "koa-passport", "koa-session", "passport"],
   ...["ioredis", "libsql", "pg", "redis", "typescript"],
   ...["@types/express", "@types/express-session", "@types/koa", "@types/koa-passport", "@types/koa-session"],
   ...["@types/node", "@types/passport", "@types/pg"],
@@ -15,7 +15,7 @@ export const newest: Record<string, string> = pick(manifestOf(".").devDependenci
 /** The lower end of what our framework packages allow, and the oldest TypeScript with `require()` of ES modules. */
 export const oldest: Record<string, string> = {
   ...newest,
-  ...lowestPeersOf("express-bearer", "koa-bearer", "passport-retail-pos"),
+  ...lowestPeersOf("express-bearer", "koa-bearer", "fastify-bearer", "hono-bearer", "passport-retail-pos"),
   typescript: "~5.8.0",
 };
 

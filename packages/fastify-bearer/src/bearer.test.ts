@@ -1,0 +1,90 @@
+import { NotConnectedError, retailPos } from "@retail-pos/core";
+import Fastify, { type FastifyRequest } from "fastify";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { answerTo, bearerStory, optionsOf } from "../../../test/support/bearer-story.js";
+import { bearer, type RequestBearer } from "./index.js";
+
+const headerOf = ({ headers }: FastifyRequest, name: string) => headers[name] as string | undefined;
+const personalToken = { baseUrl: "https://{domain_prefix}.example.com", domainPrefix: "shop", token: "t" };
+
+bearerStory({
+  name: "Fastify 5",
+  bearer: (options) => bearer(optionsOf(options, headerOf)),
+  app(options) {
+    const app = Fastify();
+    app.get("/", { preHandler: bearer(optionsOf(options, headerOf)) }, (request) =>
+      answerTo(request.retailPos, request.headers),
+    );
+    return async (req, res) => {
+      await app.ready();
+      app.routing(req, res);
+    };
+  },
+});
+
+test("a request with a live token goes on in the same tick", () => {
+  let isNext = false;
+  bearer({ personalToken })({ raw: { headers: {} } } as FastifyRequest, {}, () => {
+    isNext = true;
+  });
+  expect(isNext).toBe(true);
+});
+
+for (const reason of [undefined, null, "route", 0]) {
+  test(`a retailer option that fails with ${JSON.stringify(reason)} is an error, never a way on`, async () => {
+    const client = retailPos({
+      baseUrl: "https://{domain_prefix}.example.com",
+      clientId: "id",
+      clientSecret: "secret",
+    });
+    const atOnce = () => {
+      throw reason;
+    };
+    for (const retailer of [atOnce, () => Promise.reject(reason)]) {
+      const app = Fastify();
+      app.get("/", { preHandler: bearer({ client, retailer }) }, () => "passed");
+      const { statusCode, body } = await app.inject("/");
+      expect([statusCode, body]).toEqual([500, expect.stringContaining("threw what is no error")]);
+    }
+  });
+}
+
+describe("request.retailPos", () => {
+  test("is there for all routes of a plugin by addHook, and not beside it", async () => {
+    const app = Fastify();
+    app.register(async (api) => {
+      api.addHook("preHandler", bearer({ personalToken }));
+      api.get("/api", (request) => ({ domainPrefix: request.retailPos.domainPrefix }));
+    });
+    app.get("/beside", (request) => ({ isThere: "retailPos" in request }));
+    expect((await app.inject("/api")).json()).toEqual({ domainPrefix: "shop" });
+    expect((await app.inject("/beside")).json()).toEqual({ isThere: false });
+  });
+
+  test("is not what a bearer before this one found", async () => {
+    const client = { retailer: () => ({ token: () => Promise.reject(new NotConnectedError()) }) } as never;
+    const nobody = bearer({ client, retailer: () => "shop", optional: true });
+    const app = Fastify();
+    app.get("/", { preHandler: [bearer({ personalToken }), nobody] }, (request) => ({
+      isThere: request.retailPos !== undefined,
+    }));
+    expect((await app.inject("/")).json()).toEqual({ isThere: false });
+  });
+
+  test("is typed by importing the package, with routes and servers of every kind", () => {
+    const app = Fastify();
+    const hook = bearer({ personalToken });
+    app.get<{ Params: { id: string }; Querystring: { page: number } }>(
+      "/:id",
+      { preHandler: hook },
+      async (request) => {
+        expectTypeOf(request.retailPos).toEqualTypeOf<RequestBearer>();
+        return request.params.id;
+      },
+    );
+    app.addHook("onRequest", hook);
+    const http2 = Fastify({ http2: true });
+    http2.get("/:id", { preHandler: hook }, async (request) => request.retailPos.domainPrefix);
+    for (const site of [app, http2]) expect(site.hasRoute({ method: "GET", url: "/:id" })).toBe(true);
+  });
+});

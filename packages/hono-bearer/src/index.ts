@@ -1,0 +1,2 @@
+export type { BearerOptions, RequestBearer } from "@retail-pos/core";
+export { bearer } from "./bearer.js";

@@ -1,0 +1,12 @@
+declare global {
+  const app: import("fastify").FastifyInstance;
+  const bearer: typeof import("@retail-pos/fastify-bearer").bearer;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    user?: { domainPrefix: string };
+  }
+}
+
+export {};
