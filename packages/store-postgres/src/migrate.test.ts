@@ -42,9 +42,14 @@ describe.skipIf(!canRun)("tables that version 0.1.0 made", () => {
     return table;
   };
 
-  test("say what to do until migrate() has run", async () => {
+  test("say what to do until migrate() has run, and show no fewer retailers than there are", async () => {
     const { store } = postgresTokens({ pool, table: await oldTable() });
-    const questions = [() => store.load(shop), () => store.save(full), () => store.save(full, full)];
+    const questions = [
+      () => store.load(shop),
+      () => store.save(full),
+      () => store.save(full, full),
+      () => store.list?.({ limit: 5 }),
+    ];
     for (const ask of questions) {
       await expect(ask()).rejects.toMatchObject({
         code: "store_failed",
@@ -59,6 +64,15 @@ describe.skipIf(!canRun)("tables that version 0.1.0 made", () => {
     await migrate();
     await migrate();
     expect(await store.load(shop)).toEqual(full);
+    expect((await store.list?.({ limit: 5 }))?.retailers).toEqual([
+      { domainPrefix: "plain", issuedAt: 1 },
+      {
+        domainPrefix: "shop",
+        issuedAt: full.issuedAt,
+        expiresAt: full.access.expiresAt,
+        refusedAt: full.refusedAt,
+      },
+    ]);
     const next = { ...full, version: "two", limitedUntil: 7.5, scope: "all" };
     expect(await store.save(next, full)).toBe(true);
     expect(await store.load(shop)).toEqual(next);

@@ -1,5 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
+import {
+  type DomainPrefix,
+  retailerStatus,
+  storePages,
+  type TokenSet,
+  type TokenStore,
+} from "@retail-pos/core";
 import type { Ask } from "./driver.js";
 import { takeSql } from "./lock.js";
 import { COLUMNS, claimKey, type Tables } from "./schema.js";
@@ -9,7 +15,8 @@ const MOST_CLEARED = 1000;
 
 /** One row per retailer. A claim is a lease in the lock's table that nobody releases. */
 export function storeOn(ask: Ask, tables: Tables): TokenStore {
-  const { read, put, replace, erase, take, clear } = statementsOn(tables);
+  const { read, put, replace, erase, page, take, clear } = statementsOn(tables);
+  const pages = storePages(`postgres ${tables.tokens}`);
   return {
     async load(domainPrefix) {
       const { rows } = await ask({ operation: "load", domainPrefix }, read, [domainPrefix]);
@@ -26,6 +33,13 @@ export function storeOn(ask: Ask, tables: Tables): TokenStore {
     },
     async remove(domainPrefix) {
       await ask({ operation: "remove", domainPrefix }, erase, [domainPrefix]);
+    },
+    async list(wanted) {
+      const { limit, position = "" } = pages.asked(wanted);
+      const { rows } = await ask({ operation: "list" }, page, [position, limit]);
+      const retailers = rows.map(statusOf).filter((status) => status !== undefined);
+      if (rows.length < limit) return { retailers };
+      return { retailers, cursor: pages.cursorAt(rows.at(-1)?.["domain_prefix"] as string) };
     },
     async claim(key, forMs) {
       const { count } = await ask({ operation: "claim" }, take, [claimKey(key), randomUUID(), forMs]);
@@ -59,6 +73,10 @@ function statementsOn({ tokens, locks }: Tables) {
       UPDATE ${tokens} SET ${changes.map((column, index) => `${column} = $${index + 2}`).join(", ")}
       WHERE domain_prefix = $1 AND version = $${COLUMNS.length + 1}`,
     erase: `DELETE FROM ${tokens} WHERE domain_prefix = $1`,
+    // By the primary key, which nobody changes: a page costs its own length, and each row comes once.
+    page: `
+      SELECT domain_prefix, issued_at::text, expires_at::text, refused_at::text, scope
+      FROM ${tokens} WHERE domain_prefix > $1 ORDER BY domain_prefix LIMIT $2`,
     take: takeSql(locks),
     // now() and not clock_timestamp(), which no index can be searched by. A row that somebody else clears or claims
     // again at this moment is left to them.
@@ -100,6 +118,16 @@ function setOf(row: Row): TokenSet {
     ...(limitedUntil !== undefined && { limitedUntil }),
     ...(scope !== null && { scope }),
   };
+}
+
+function statusOf(row: Row) {
+  return retailerStatus({
+    domainPrefix: row["domain_prefix"],
+    issuedAt: instant(row["issued_at"]),
+    expiresAt: instantOrNone(row["expires_at"]),
+    refusedAt: instantOrNone(row["refused_at"]),
+    scope: row["scope"],
+  });
 }
 
 function instantOrNone(text: unknown): number | undefined {

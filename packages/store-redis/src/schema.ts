@@ -2,19 +2,25 @@ import { createHash } from "node:crypto";
 
 /** The names of the keys. In Redis Cluster, what stands in braces decides where a key is. */
 export interface Keys {
+  /** What all of them begin with. */
+  readonly prefix: string;
   /** A hash: one retailer's tokens. */
   tokens(domainPrefix: string): string;
   /** A lease, in the slot of its retailer's tokens. */
   lock(key: string): string;
   /** A lease that nobody releases. */
   claim(key: string): string;
+  /** A sorted set: the names that a listing has found. */
+  names(listing: string): string;
 }
 
 export function keysAt(prefix: string): Keys {
   return {
+    prefix,
     tokens: (domainPrefix) => `${prefix}{${domainPrefix}}:tokens`,
     lock: (key) => `${prefix}{${retailerOf(key)}}:lock:${key}`,
     claim: (key) => `${prefix}claim:${digest(key)}`,
+    names: (listing) => `${prefix}list:${listing}`,
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
 import { type Ask, instant, isYes, textOf } from "./driver.js";
+import { listOn } from "./list.js";
 import { TAKE } from "./lock.js";
 import type { Keys } from "./schema.js";
 
@@ -28,6 +29,7 @@ export function storeOn(ask: Ask, keys: Keys): TokenStore {
     async remove(domainPrefix) {
       await ask({ operation: "remove", domainPrefix }, REMOVE, keys.tokens(domainPrefix));
     },
+    list: listOn(ask, keys),
     async claim(key, forMs) {
       // A lease that nobody releases: a client that asks again after a lost answer is the same owner still.
       const lease = [randomUUID(), String(Math.ceil(forMs))];

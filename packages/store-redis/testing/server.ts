@@ -13,6 +13,8 @@ export interface RedisServer {
   readonly url: string;
   /** What it keeps on disk is in here. */
   readonly folder: string;
+  /** What it was started with. */
+  readonly settings: Readonly<Record<string, string | number>>;
   /** A connection of the test's own. */
   readonly admin: Redis;
   close(): Promise<void>;
@@ -41,7 +43,9 @@ export async function startServer(
     }
     rmSync(folder, { recursive: true, force: true });
   };
-  if (await answers(server, admin)) return { port, url: `redis://127.0.0.1:${port}`, folder, admin, close };
+  if (await answers(server, admin)) {
+    return { port, url: `redis://127.0.0.1:${port}`, folder, settings, admin, close };
+  }
   await close();
   return undefined;
 }

@@ -25,6 +25,15 @@ describe("a file that version 0.1.0 made", () => {
   test("has everything still, and the new columns", async () => {
     const { store, lock } = sqliteTokens({ database: here.open(oldFile()) });
     expect(await store.load(shop)).toEqual(full);
+    expect((await store.list?.({ limit: 5 }))?.retailers).toEqual([
+      { domainPrefix: "plain", issuedAt: 1 },
+      {
+        domainPrefix: "shop",
+        issuedAt: full.issuedAt,
+        expiresAt: full.access.expiresAt,
+        refusedAt: full.refusedAt,
+      },
+    ]);
     const next = { ...full, version: "two", limitedUntil: 7, scope: "all" };
     expect(await store.save(next, full)).toBe(true);
     expect(await store.load(shop)).toEqual(next);

@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
+import {
+  type DomainPrefix,
+  retailerStatus,
+  StoredTokensError,
+  storePages,
+  type TokenSet,
+  type TokenStore,
+} from "@retail-pos/core";
 import { cutLog } from "./connection.js";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 import { COLUMNS, claimKey, type Tables } from "./schema.js";
@@ -12,7 +19,8 @@ const MOST_CLEARED = 1000;
  * lease in the lock's table that nobody releases.
  */
 export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): TokenStore {
-  const { read, put, replace, erase, find, take, clear } = statementsOn(tables);
+  const { read, put, replace, erase, page, find, take, clear } = statementsOn(tables);
+  const pages = storePages(`sqlite ${tables.tokens}`);
   return {
     async load(domainPrefix) {
       const { rows } = await ask({ operation: "load", domainPrefix }, read, [domainPrefix]).catch((error) => {
@@ -32,6 +40,13 @@ export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): Tok
     async remove(domainPrefix) {
       await ask({ operation: "remove", domainPrefix }, erase, [domainPrefix]);
       cutLog(database);
+    },
+    async list(wanted) {
+      const { limit, position = "" } = pages.asked(wanted);
+      const { rows } = await ask({ operation: "list" }, page, [position, limit]);
+      const retailers = rows.map(statusOf).filter((status) => status !== undefined);
+      if (rows.length < limit) return { retailers };
+      return { retailers, cursor: pages.cursorAt(String(rows.at(-1)?.["domain_prefix"])) };
     },
     async claim(key, forMs) {
       const task = { operation: "claim" } as const;
@@ -64,6 +79,10 @@ function statementsOn({ tokens, locks }: Tables) {
     replace: `
       UPDATE ${tokens} SET ${COLUMNS.map((column) => `${column} = ?`)} WHERE domain_prefix = ? AND version = ?`,
     erase: `DELETE FROM ${tokens} WHERE domain_prefix = ?`,
+    // By the primary key, which nobody changes: a page costs its own length, and each row comes once.
+    page: `
+      SELECT domain_prefix, ${instants("issued_at", "expires_at", "refused_at")}, scope
+      FROM ${tokens} WHERE domain_prefix > ? ORDER BY domain_prefix LIMIT ?`,
     find: `SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND ends_at > ?`,
     take: `
       INSERT INTO ${locks} (key, owner, ends_at) VALUES (?, ?, ?)
@@ -73,6 +92,13 @@ function statementsOn({ tokens, locks }: Tables) {
       DELETE FROM ${locks} WHERE key IN (
         SELECT key FROM ${locks} WHERE key LIKE 'claim:%' AND ends_at <= ? ORDER BY ends_at LIMIT ${MOST_CLEARED})`,
   };
+}
+
+/** As floating-point numbers: an integer that a driver refuses would cost the whole page, not only its row. */
+function instants(...columns: (typeof COLUMNS)[number][]): string {
+  const asReal = (column: string) =>
+    `CASE typeof(${column}) WHEN 'integer' THEN CAST(${column} AS REAL) ELSE ${column} END AS ${column}`;
+  return columns.map(asReal).join(", ");
 }
 
 /** In the order of the columns. */
@@ -122,6 +148,16 @@ function setOf(row: Row, domainPrefix: DomainPrefix): TokenSet {
   function fail(problem: string): never {
     throw unusable(domainPrefix, problem);
   }
+}
+
+function statusOf(row: Row) {
+  return retailerStatus({
+    domainPrefix: row["domain_prefix"],
+    issuedAt: row["issued_at"],
+    expiresAt: row["expires_at"],
+    refusedAt: row["refused_at"],
+    scope: row["scope"],
+  });
 }
 
 function unusable(domainPrefix: DomainPrefix, problem: string): StoredTokensError {

@@ -1,10 +1,18 @@
-import type { TokenSet, TokenStore } from "@retail-pos/core";
+import {
+  memoryStore,
+  type RetailerStatus,
+  storePages,
+  type TokenSet,
+  type TokenStore,
+} from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
 import { storeContract } from "./index.js";
 
 describe("a careful store passes", () => {
   storeContract(test, () => mapStore());
-  describe("also if it can claim", () => storeContract(test, () => mapStore({ claim: {} })));
+  describe("also if it can claim and list", () =>
+    storeContract(test, () => mapStore({ claim: {}, list: {} })));
+  describe("as core's memory store", () => storeContract(test, () => memoryStore()));
 
   const shared = new Map<string, TokenSet>();
   describe("also where two stores keep tokens in one place", () => {
@@ -40,6 +48,20 @@ describe("the contract catches a store that", () => {
     ["lets the next one who asks shorten a claim", { claim: { shortens: true } }, /stays claimed/],
     ["forgets all claims when one ends", { claim: { clearsAll: true } }, /although others end too/],
     ["ends a claim with a removal", { claim: { endsWithRemoval: true } }, /leave each other alone/],
+    ["lists tokens too", { list: { tells: (set) => set as never } }, /shows no token/],
+    ["lists no scope", { list: { tells: ({ scope: _, ...rest }) => rest } }, /shows no token/],
+    ["lists everybody, whatever the limit", { list: { noLimit: true } }, /holds no more than was asked for/],
+    ["pages by a number, as if nobody went", { list: { byNumber: true } }, /whoever comes and goes/],
+    ["ends after the first page", { list: { endsEarly: true } }, /listed once, 1 on a page/],
+    [
+      "begins each page with the last of the one before",
+      { list: { overlaps: true } },
+      /listed once, 7 on a page/,
+    ],
+    ["lists who was renewed last", { list: { movesRenewed: true } }, /renewed or logs in again between/],
+    ["lists who is gone", { list: { remembers: true } }, /no retailer that was removed/],
+    ["takes every limit", { list: { anyLimit: true } }, /a limit of -1/],
+    ["takes every cursor", { list: { anyCursor: true } }, /a cursor that was cut/],
     ["keeps claims among the records", { claim: { isRecord: true } }, /leave each other alone/],
   ];
   for (const [what, flaws, expected] of broken) {
@@ -51,10 +73,11 @@ describe("the contract catches a store that", () => {
 
   test("shares nothing although it said so", async () => {
     const failures = await failuresOf((declare) =>
-      storeContract(declare, () => mapStore({ claim: {} }), { shared: true }),
+      storeContract(declare, () => mapStore({ claim: {}, list: {} }), { shared: true }),
     );
     expect(failures).toEqual([
       "store: of many claims of one key from two stores, exactly one wins, if they can claim",
+      "store: a cursor is good in another store on the same place, if they can list",
       "store: two stores on the same place see each other's saves and removals",
       "store: of many saves from two stores that would replace the same version, exactly one saves",
     ]);
@@ -77,6 +100,19 @@ interface Flaws {
   oneKey?: boolean;
   plainObject?: boolean;
   claim?: ClaimFlaws;
+  list?: ListFlaws;
+}
+
+interface ListFlaws {
+  tells?: (set: TokenSet) => Partial<RetailerStatus>;
+  noLimit?: boolean;
+  byNumber?: boolean;
+  endsEarly?: boolean;
+  overlaps?: boolean;
+  movesRenewed?: boolean;
+  remembers?: boolean;
+  anyLimit?: boolean;
+  anyCursor?: boolean;
 }
 
 interface ClaimFlaws {
@@ -98,6 +134,7 @@ function mapStore(flaws: Flaws = {}): TokenStore {
   const claims = new Map<string, number>();
   return {
     ...(flaws.claim && { claim: claimOn(claims, sets, flaws.claim) }),
+    ...(flaws.list && { list: listOf(sets, flaws.list) }),
     async load(domainPrefix) {
       const held = sets.get(keyOf(domainPrefix));
       return flaws.handsOutOwn ? held : structuredClone(held);
@@ -133,6 +170,48 @@ function claimOn(
     if (flaws.isRecord) sets.set(key, sets.get(key) ?? ({ domainPrefix: key } as TokenSet));
     return flaws.saysNothing ? (undefined as unknown as boolean) : flaws.always || !isHeld;
   };
+}
+
+function listOf(sets: Map<string, TokenSet>, flaws: ListFlaws): NonNullable<TokenStore["list"]> {
+  const pages = storePages("map");
+  const known = new Map<string, TokenSet>();
+  const numbers = new Map<string, string>();
+  const numberOf = ({ version }: TokenSet) => {
+    numbers.set(version, numbers.get(version) ?? String(numbers.size).padStart(6, "0"));
+    return numbers.get(version) as string;
+  };
+  return async (ask) => {
+    for (const [name, set] of sets) known.set(name, set);
+    const rows = [...(flaws.remembers ? known : sets).values()];
+    const keyOf = (set: TokenSet) => (flaws.movesRenewed ? numberOf(set) : set.domainPrefix);
+    rows.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+    const limit = flaws.anyLimit ? Math.max(1, ask.limit || 1) : pages.asked({ limit: ask.limit }).limit;
+    const position = flaws.anyCursor
+      ? positionIn(ask.cursor)
+      : pages.asked({ limit: 1, cursor: ask.cursor }).position;
+    const isAfter = (set: TokenSet) =>
+      position === undefined ||
+      keyOf(set) > position ||
+      (flaws.overlaps && keyOf(set) === position && limit > 1);
+    const left = flaws.byNumber ? rows.slice(Number(position ?? 0)) : rows.filter(isAfter);
+    const page = flaws.noLimit ? left : left.slice(0, limit);
+    const last = page.at(-1);
+    const isOver = flaws.endsEarly || last === undefined || page.length === left.length;
+    const next = last && (flaws.byNumber ? `${Number(position ?? 0) + page.length}` : keyOf(last));
+    return {
+      retailers: page.map(flaws.tells ?? statusOf) as RetailerStatus[],
+      ...(!isOver && next !== undefined && { cursor: pages.cursorAt(next) }),
+    };
+  };
+}
+
+function positionIn(cursor: unknown): string | undefined {
+  return cursor === undefined ? undefined : Buffer.from(String(cursor), "base64url").toString();
+}
+
+function statusOf({ domainPrefix, access, issuedAt, refusedAt, scope }: TokenSet): RetailerStatus {
+  const { expiresAt } = access;
+  return JSON.parse(JSON.stringify({ domainPrefix, issuedAt, expiresAt, refusedAt, scope }));
 }
 
 function mayReplace(flaws: Flaws, held: TokenSet | undefined, replacing: TokenSet): boolean {

@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
 import { claiming } from "./claim-contract.js";
 import type { ContractTest } from "./contract-test.js";
+import { listing } from "./list-contract.js";
 import { newSet, newVersion, randomRetailer } from "./records.js";
 
 /** What the store under test is like. */
@@ -21,7 +22,7 @@ export interface StoreContractOptions {
  * `make` is called once per test, twice with `shared`. The store need not be
  * empty: retailers are named at random, except a few words that trip up careless
  * keys, and whatever a test saved it removes. Claims end by themselves, within a minute.
- * What a store may leave out (`claim`) is only asked of stores that have it.
+ * What a store may leave out (`claim`, `list`) is only asked of stores that have it.
  */
 export function storeContract(
   test: ContractTest,
@@ -42,6 +43,7 @@ export function storeContract(
   keeping(onStore);
   naming(onStore);
   claiming(test, make, shared);
+  listing(test, make, shared);
   if (shared) sharing(test, make);
 }
 
