@@ -1,11 +1,18 @@
 // What the documents speak of without declaring it: the names a reader has in front of them.
-import type { DomainPrefix as Prefix, RetailPos, TokenStore, TokenSet as Tokens } from "@retail-pos/core";
+import type {
+  DomainPrefix as Prefix,
+  RetailPos,
+  RetailerStatus as Status,
+  TokenStore,
+  TokenSet as Tokens,
+} from "@retail-pos/core";
 import type { SealingKey } from "@retail-pos/sealed-store";
 import type { Pool } from "pg";
 
 declare global {
   type DomainPrefix = Prefix;
   type TokenSet = Tokens;
+  type RetailerStatus = Status;
 
   const retailPos: typeof import("@retail-pos/core").retailPos;
   const RetailPosStrategy: typeof import("passport-retail-pos").RetailPosStrategy;
