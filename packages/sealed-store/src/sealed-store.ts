@@ -1,4 +1,4 @@
-import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
+import { type DomainPrefix, parseDomainPrefix, type TokenSet, type TokenStore } from "@retail-pos/core";
 import { checkKeys, type SealingKey } from "./keys.js";
 import { type Place, sealer } from "./sealer.js";
 
@@ -8,17 +8,32 @@ export interface SealedStoreOptions {
   keys: readonly SealingKey[];
 }
 
+/** A store whose tokens are sealed. */
+export interface SealedStore extends TokenStore {
+  /**
+   * The id of the key that a retailer's tokens are sealed with, also of one that is not among `keys` any more; of the
+   * older one if its two tokens differ. No token is opened.
+   *
+   * @returns `undefined` if nothing is stored for the retailer.
+   * @throws {InvalidDomainPrefixError} the name is not one DNS label.
+   * @throws {StoredTokensError} a token is not sealed.
+   * @throws whatever the store underneath does.
+   */
+  keyOf(domainPrefix: string): Promise<string | undefined>;
+}
+
 /**
  * The same store, with access and refresh tokens encrypted before they reach it. What else a set holds stays
- * readable: retailer, version, instants. It claims if the store does. Loading rejects with a `StoredTokensError` where
- * a record is not sealed, was changed, is another retailer's or of another version, or was sealed with a key not given
- * here.
+ * readable: retailer, version, instants. It lists and claims if the store does. Loading rejects with a
+ * `StoredTokensError` if a record is not sealed, was changed, is another retailer's or of another version, or was sealed
+ * with a key not given here.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
-export function sealedStore(store: TokenStore, options: SealedStoreOptions): TokenStore {
+export function sealedStore(store: TokenStore, options: SealedStoreOptions): SealedStore {
   checkStore(store);
-  const { seal, open } = sealer(checkKeys(options?.keys));
+  const keys = checkKeys(options?.keys);
+  const { seal, open, keyIdOf } = sealer(keys);
 
   return {
     async load(domainPrefix) {
@@ -32,6 +47,18 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Tok
     async remove(domainPrefix) {
       await store.remove(domainPrefix);
     },
+    async keyOf(name) {
+      const domainPrefix = parseDomainPrefix(name);
+      const record = await store.load(domainPrefix);
+      if (!record) return undefined;
+      const { access, refreshToken } = record;
+      const ids = [
+        keyIdOf(access?.value, "access", domainPrefix),
+        keyIdOf(refreshToken, "refresh", domainPrefix),
+      ];
+      return ids.find((id) => id !== keys.first.id) ?? keys.first.id;
+    },
+    ...(store.list && { list: store.list.bind(store) }),
     ...(store.claim && { claim: store.claim.bind(store) }),
   };
 

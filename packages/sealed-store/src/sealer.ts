@@ -15,6 +15,8 @@ export interface Sealer {
   seal(token: string, part: Part, place: Place): Promise<string>;
   /** @throws {StoredTokensError} naming the problem, never a token. */
   open(text: unknown, part: Part, place: Place): Promise<string>;
+  /** @throws {StoredTokensError} it is not sealed. */
+  keyIdOf(text: unknown, part: Part, domainPrefix: DomainPrefix): string;
 }
 
 /** The protected header: readable by anybody, changed by nobody who has not the key (RFC 7516, 5.1). */
@@ -31,7 +33,7 @@ const inRecord = { access: "access.value", refresh: "refreshToken" } as const;
 
 /** Compact JWEs (RFC 7516), encrypted with the key itself and a nonce of their own. */
 export function sealer(keys: Keys): Sealer {
-  return { seal, open };
+  return { seal, open, keyIdOf };
 
   async function seal(token: string, part: Part, { domainPrefix, version }: Place): Promise<string> {
     const { id: kid, secret } = keys.first;
@@ -40,10 +42,8 @@ export function sealer(keys: Keys): Sealer {
   }
 
   async function open(text: unknown, part: Part, place: Place): Promise<string> {
-    const fail = (problem: string): never => {
-      throw new StoredTokensError(`${inRecord[part]} ${problem}`, { domainPrefix: place.domainPrefix });
-    };
-    const { kid } = headerOf(text) ?? fail("is not sealed");
+    const kid = keyIdOf(text, part, place.domainPrefix);
+    const fail = failing(part, place.domainPrefix);
     const secret = keys.secretOf(kid) ?? fail(`is sealed with the key "${kid}", which is not among keys`);
     const { token, header } =
       (await decrypted(text as string, secret)) ??
@@ -53,6 +53,16 @@ export function sealer(keys: Keys): Sealer {
     if (header.part !== part) fail("was sealed as the other token of the record");
     return token;
   }
+
+  function keyIdOf(text: unknown, part: Part, domainPrefix: DomainPrefix): string {
+    return headerOf(text)?.kid ?? failing(part, domainPrefix)("is not sealed");
+  }
+}
+
+function failing(part: Part, domainPrefix: DomainPrefix): (problem: string) => never {
+  return (problem) => {
+    throw new StoredTokensError(`${inRecord[part]} ${problem}`, { domainPrefix });
+  };
 }
 
 /** Not to be trusted yet: whoever writes to the store writes this. */
