@@ -48,9 +48,15 @@ function later(
 
 /** To Express `next(undefined)` and `next("route")` are no errors: whatever `retailer` throws has to be one. */
 function fail(error: unknown, res: Response, next: NextFunction): void {
-  if (isRetailPosError(error) && error.headers && !res.headersSent) res.set(error.headers);
+  if (isRetailPosError(error) && error.headers) setHeaders(res, error.headers);
   const isOne = typeof error === "object" && error !== null;
   next(isOne ? error : new Error("The `retailer` option threw what is no error", { cause: error }));
+}
+
+/** Nest's own filter looks at the status alone, so `Retry-After` has to be on the answer by then. */
+function setHeaders(res: Partial<Response>, headers: Readonly<Record<string, string>>): void {
+  if (res.headersSent || typeof res.setHeader !== "function") return;
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
 }
 
 function goOn(req: Request, retailPos: RequestBearer | undefined, next: NextFunction): void {
