@@ -3,11 +3,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
+import { getRequestListener } from "@hono/node-server";
 import { Redis } from "ioredis";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
 import { createApp } from "../examples/express-login/dist/app.js";
+import { createApp as createFastifyApp } from "../examples/fastify-login/dist/app.js";
+import { createApp as createHonoApp } from "../examples/hono-login/dist/app.js";
 import { startSandbox, virtualClock } from "../packages/sandbox/dist/index.js";
 
 const folder = fileURLToPath(new URL("../docs/pictures", import.meta.url));
@@ -24,6 +28,16 @@ const browser = await chromium.launch({
 });
 try {
   await picturesOfLogin();
+  const hono = (settings, more) => getRequestListener(createHonoApp(settings, more).fetch);
+  await pictureOf(hono, async (page) => {
+    await approve(page);
+    await shoot(page, "hono-products");
+  });
+  await pictureOf(fastify, async (page) => {
+    await page.getByRole("button", { name: "Decline" }).click();
+    await page.getByText("Details for the developer").click();
+    await shoot(page, "fastify-declined");
+  });
   await pictureOfCluster();
 } finally {
   await browser.close();
@@ -68,6 +82,38 @@ async function picturesOfLogin() {
     server.closeAllConnections();
     await sandbox.close();
   }
+}
+
+/** An example by itself, from the consent page on. */
+async function pictureOf(handlerOf, story) {
+  const clock = virtualClock(Date.UTC(2026, 0, 5, 9, 30));
+  const sandbox = await startSandbox({ port: sandboxPort, clock });
+  const { authUrl, baseUrl, application } = sandbox;
+  const sessionSecret = "for the pictures, and for nothing else";
+  const settings = { ...application, authUrl, baseUrl, sessionSecret };
+  const server = createServer(await handlerOf(settings, { clock }));
+  server.listen(port, "127.0.0.1");
+  try {
+    const page = await newPage(1000, 620);
+    await page.goto(`${origin}/auth/retail-pos`);
+    await story(page);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    await sandbox.close();
+  }
+}
+
+async function fastify(settings, more) {
+  const app = createFastifyApp(settings, more);
+  await app.ready();
+  return app.routing;
+}
+
+async function approve(page) {
+  await page.locator(`input[value=${store}]`).check();
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.waitForURL("**/products");
 }
 
 /** Forty calls at the instant of expiry, four processes, one token request. */

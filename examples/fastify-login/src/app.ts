@@ -1,0 +1,96 @@
+import { fileURLToPath } from "node:url";
+import formbody from "@fastify/formbody";
+import serveStatic from "@fastify/static";
+import view from "@fastify/view";
+import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import ejs from "ejs";
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from "fastify";
+import { addLogin } from "./login.js";
+import { addSession } from "./session.js";
+import type { Settings } from "./settings.js";
+
+interface Product {
+  name: string;
+  sku: string;
+  price: string;
+  currency: string;
+  in_stock: number;
+}
+
+/** What the application may be given: a logger, and whatever the client takes. */
+export interface Parts extends Partial<RetailPosOptions> {
+  logger?: FastifyServerOptions["logger"];
+}
+
+/** The whole application. Tokens that nobody gives it a place for are in memory. */
+export function createApp(
+  { port, host, databaseFile, sessionSecret, ...service }: Settings,
+  { logger = false, ...more }: Parts = {},
+): FastifyInstance {
+  const client = retailPos({ ...service, ...more });
+  const app = Fastify({ logger });
+  app.register(serveStatic, { root: folder("public"), wildcard: false });
+  app.register(view, { engine: { ejs }, root: folder("views") });
+  app.register(formbody);
+  const sessionOf = addSession(app, sessionSecret, service.redirectUri.startsWith("https:"));
+
+  app.register(async (routes) => {
+    const fresh = addLogin(routes, { client, sessionOf, secret: sessionSecret, clock: more.clock });
+
+    routes.get("/", (request, reply) =>
+      request.session.get("store") ? reply.redirect("/products") : reply.view("welcome.ejs"),
+    );
+    routes.get("/products", { preHandler: [requireLogin, fresh] }, async ({ retailPos }, reply) => {
+      const answer = await retailPos.fetch("api/products");
+      if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
+      const { data } = (await answer.json()) as { data: Product[] };
+      const { expiresAt } = await retailPos.token();
+      return reply.view("products.ejs", { store: retailPos.domainPrefix, products: data, expiresAt });
+    });
+    routes.post("/logout", (request, reply) => {
+      request.session.delete();
+      return reply.redirect("/");
+    });
+    routes.post("/disconnect", async (request, reply) => {
+      const store = request.session.get("store");
+      if (store) await client.disconnect(store);
+      request.session.delete();
+      return reply.redirect("/");
+    });
+  });
+
+  app.setNotFoundHandler((request, reply) => showProblem(request, reply.code(404), "not_found"));
+  app.setErrorHandler(showError);
+  return app;
+}
+
+/** Lets nobody through who is not logged in. */
+function requireLogin(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  if (request.session.get("store")) done();
+  else reply.redirect("/");
+}
+
+/** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
+function showError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = isRetailPosError(error);
+  const status = error.statusCode ?? 500;
+  if (status >= 500) request.log.error(error);
+  if (known) reply.headers({ ...error.headers });
+  return showProblem(request, reply.code(status), known ? error.code : "error");
+}
+
+/** A request may be refused before its session is read. */
+function showProblem(request: FastifyRequest, reply: FastifyReply, code: string): FastifyReply {
+  const session: typeof request.session | null = request.session;
+  return reply.view("problem.ejs", { code, store: session?.get("store") });
+}
+
+function folder(name: string): string {
+  return fileURLToPath(new URL(`../${name}`, import.meta.url));
+}

@@ -1,0 +1,53 @@
+import { fileURLToPath } from "node:url";
+import { serveStatic } from "@hono/node-server/serve-static";
+import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { type ErrorHandler, Hono } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { addLogin } from "./login.js";
+import { type Product, problem, products, welcome } from "./pages.js";
+import { type Env, sessions } from "./session.js";
+import type { Settings } from "./settings.js";
+
+/** The whole application. `more` goes to the client: where tokens are kept, for example; default in memory. */
+export function createApp(
+  { port, databaseFile, sessionSecret, ...service }: Settings,
+  more: Partial<RetailPosOptions> = {},
+): Hono<Env> {
+  const client = retailPos({ ...service, ...more });
+  const session = sessions(sessionSecret, service.redirectUri.startsWith("https:"), more.clock);
+
+  const app = new Hono<Env>();
+  app.use(serveStatic({ root: fileURLToPath(new URL("../public", import.meta.url)) }));
+  app.use(session.read);
+  app.get("/", (c) => (c.var.store ? c.redirect("/products") : c.html(welcome())));
+  app.use("/products", (c, next) => (c.var.store ? next() : Promise.resolve(c.redirect("/"))));
+  addLogin(app, { client, session, secret: sessionSecret, clock: more.clock });
+
+  app.get("/products", async (c) => {
+    const answer = await c.var.retailPos.fetch("api/products");
+    if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
+    const { data } = (await answer.json()) as { data: Product[] };
+    const { expiresAt } = await c.var.retailPos.token();
+    return c.html(products(c.var.retailPos.domainPrefix, data, expiresAt));
+  });
+  app.post("/logout", (c) => {
+    session.end(c);
+    return c.redirect("/");
+  });
+  app.post("/disconnect", async (c) => {
+    if (c.var.store) await client.disconnect(c.var.store);
+    session.end(c);
+    return c.redirect("/");
+  });
+
+  app.notFound((c) => c.html(problem("not_found", c.var.store), 404));
+  app.onError(showError);
+  return app;
+}
+
+/** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
+const showError: ErrorHandler<Env> = (error, c) => {
+  const known = isRetailPosError(error) ? error : { status: 500, code: "error", headers: {} };
+  if (known.status >= 500) console.error(error);
+  return c.html(problem(known.code, c.var.store), known.status as ContentfulStatusCode, known.headers);
+};
