@@ -1,10 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { metrics } from "@opentelemetry/api";
 import { type DataPoint, MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
-import { type RetailPos, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import {
+  type Lock,
+  type RetailPos,
+  type RetailPosOptions,
+  retailPos,
+  type TokenStore,
+} from "@retail-pos/core";
 import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
+import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
+import LibsqlDatabase from "libsql/promise";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { commandsOf, problemWithCommand } from "./support/docs/commands.js";
 import { compilerProblems } from "./support/docs/compile.js";
@@ -190,6 +199,37 @@ describe("docs/moving-over.md: the tokens of before are taken along,", () => {
       "authorization_code",
       "refresh_token",
     ]);
+  });
+});
+
+describe("docs/own-store.md: its store", () => {
+  const folder = mkdtempSync(join(tmpdir(), "retail-pos-own-store-"));
+  const opened: { close(): void }[] = [];
+  afterAll(() => {
+    for (const database of opened) database.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function tokens() {
+    const { libsqlTokens } = await moduleIn("docs/own-store.md");
+    const database = new LibsqlDatabase(join(folder, "tokens.db"), {});
+    opened.push(database);
+    const made = libsqlTokens?.(database) as { store: TokenStore; lock: Lock; migrate: () => Promise<void> };
+    await made.migrate();
+    return made;
+  }
+
+  storeContract(test, async () => (await tokens()).store, { shared: true });
+  lockContract(test, async () => (await tokens()).lock, { shared: true });
+
+  test("fails as ours do", async () => {
+    const { store } = await tokens();
+    opened.at(-1)?.close();
+    await expect(store.claim?.("login", 1000)).rejects.toMatchObject({
+      code: "store_failed",
+      operation: "claim",
+      message: expect.stringMatching(/^libSQL could not claim a key: ./),
+    });
   });
 });
 
