@@ -134,6 +134,19 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
     );
   });
 
+  test("a version that somebody deleted keeps no login out, whose own has an application's mark", async () => {
+    const other = `${schema}.unmarked`;
+    const { store, migrate } = postgresTokens({ pool, table: other });
+    await migrate();
+    await store.save(set);
+    await pool.query(`ALTER TABLE ${other} ALTER version DROP NOT NULL`);
+    await pool.query(`UPDATE ${other} SET version = NULL`);
+    const next = { ...set, version: "two~0123abc" };
+    expect(await store.save(next)).toBe(true);
+    expect(await store.load(retailer)).toEqual(next);
+    expect(await store.save({ ...set, version: "three~zzzzzzz" })).toBe(false);
+  });
+
   const layouts: Record<string, string> = {
     "instants as timestamps": `ALTER TABLE $ ALTER issued_at TYPE timestamptz USING now()`,
     "tokens as JSON": `ALTER TABLE $ ALTER access_token TYPE jsonb USING '{"canary":1}'::jsonb`,

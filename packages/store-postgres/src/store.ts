@@ -68,7 +68,8 @@ function statementsOn({ tokens, locks }: Tables) {
     put: `
       INSERT INTO ${tokens} AS stored (${columns}) VALUES (${values.join(", ")})
       ON CONFLICT (domain_prefix) DO UPDATE SET ${changes.map((column) => `${column} = excluded.${column}`).join(", ")}
-      WHERE NOT (${isMarked("stored")} AND ${isMarked("excluded")} AND right(stored.version, 8) <> right(excluded.version, 8))`,
+      WHERE (${isMarked("stored")} AND ${isMarked("excluded")}
+        AND right(stored.version, 8) <> right(excluded.version, 8)) IS NOT TRUE`,
     replace: `
       UPDATE ${tokens} SET ${changes.map((column, index) => `${column} = $${index + 2}`).join(", ")}
       WHERE domain_prefix = $1 AND version = $${COLUMNS.length + 1}`,

@@ -74,8 +74,8 @@ function statementsOn({ tokens, locks }: Tables) {
     put: `
       INSERT INTO ${tokens} (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
       ON CONFLICT (domain_prefix) DO UPDATE SET ${changes}
-      WHERE NOT (${isMarked(`${tokens}.version`)} AND ${isMarked("excluded.version")}
-        AND substr(${tokens}.version, -8) <> substr(excluded.version, -8))`,
+      WHERE (${isMarked(`${tokens}.version`)} AND ${isMarked("excluded.version")}
+        AND substr(${tokens}.version, -8) <> substr(excluded.version, -8)) IS NOT TRUE`,
     replace: `
       UPDATE ${tokens} SET ${COLUMNS.map((column) => `${column} = ?`)} WHERE domain_prefix = ? AND version = ?`,
     erase: `DELETE FROM ${tokens} WHERE domain_prefix = ?`,
