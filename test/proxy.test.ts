@@ -3,9 +3,11 @@ import { createServer as createTlsServer, request as httpsRequest, type Server }
 import type { AddressInfo } from "node:net";
 import { type RetailPos, retailPos } from "@retail-pos/core";
 import { bearer as expressBearer } from "@retail-pos/express-bearer";
+import { bearer as fastifyBearer } from "@retail-pos/fastify-bearer";
 import { bearer as koaBearer } from "@retail-pos/koa-bearer";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
 import express from "express";
+import Fastify from "fastify";
 import httpProxy from "http-proxy";
 import Koa from "koa";
 import { generate } from "selfsigned";
@@ -47,6 +49,21 @@ describe("a forwarding proxy behind the bearer (header: true)", () => {
           forward(ctx.req, ctx.res);
         });
         return app.callback();
+      },
+    ],
+    [
+      "Fastify",
+      () => {
+        const app = Fastify();
+        const preHandler = fastifyBearer({ client: pos, retailer, header: true });
+        app.all("/*", { preHandler }, (request, reply) => {
+          reply.hijack();
+          forward(request.raw, reply.raw);
+        });
+        return async (req, res) => {
+          await app.ready();
+          app.routing(req, res);
+        };
       },
     ],
   ])(

@@ -15,9 +15,10 @@ type AnyRequest = FastifyRequest<RouteGenericInterface, RawServerBase>;
 export type BearerHook = (request: AnyRequest, reply: unknown, done: (error?: Error) => void) => void;
 
 /**
- * A `preHandler` for a route, or for many by `addHook` (Fastify 5): obtains the bearer of the request's retailer, renewed
- * if due, before the handler runs, and puts it on `request.retailPos`. While a live token is held the request goes on in
- * the same tick. Errors are core's classes, with `statusCode` and `Retry-After`, which Fastify's default handler honours.
+ * A `preHandler` for a route, or for many by `addHook` (Fastify 5): obtains the bearer of the request's retailer,
+ * renewed if due, before the handler runs, and puts it on `request.retailPos`. While a live token is held the request
+ * goes on in the same tick. Errors are core's classes, with `statusCode` and `Retry-After`, which Fastify's default
+ * handler honours.
  *
  * @throws {TypeError} naming the option that is wrong.
  */

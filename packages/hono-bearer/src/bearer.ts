@@ -9,8 +9,8 @@ declare module "hono" {
 }
 
 /**
- * Hono middleware (4): obtains the bearer of the request's retailer, renewed if due, before the next middleware runs, and
- * puts it on `c.var.retailPos`. Errors are thrown as core's classes, whose `getResponse()` Hono's default handler
+ * Hono middleware (4): obtains the bearer of the request's retailer, renewed if due, before the next middleware runs,
+ * and puts it on `c.var.retailPos`. Errors are thrown as core's classes, whose `getResponse()` Hono's default handler
  * answers with: our status, and `Retry-After`.
  *
  * @throws {TypeError} naming the option that is wrong.
