@@ -1,8 +1,7 @@
 import Koa3 from "koa";
 import Koa2 from "koa2";
-import { expect, expectTypeOf, test } from "vitest";
 import { answerTo, bearerStory } from "../../../test/support/bearer-story.js";
-import { bearer, type RequestBearer } from "./index.js";
+import { bearer } from "./index.js";
 
 for (const [name, Koa] of [
   ["Koa 3", Koa3],
@@ -22,11 +21,3 @@ for (const [name, Koa] of [
     },
   });
 }
-
-test("ctx.state.retailPos is typed by importing the package", () => {
-  const app = new Koa3();
-  app.use(async (ctx) => {
-    expectTypeOf(ctx.state.retailPos).toEqualTypeOf<RequestBearer>();
-  });
-  expect(app.middleware).toHaveLength(1);
-});
