@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseDomainPrefix } from "@retail-pos/core";
 import { startSandbox } from "@retail-pos/sandbox";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -138,8 +139,11 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
     await page.getByRole("link", { name: "Log in with store" }).click();
     await approve(page, store);
     await page.waitForURL("**/products");
+    const stored = () => shop.store.load(parseDomainPrefix(store));
+    expect(await stored()).toMatchObject({ domainPrefix: store });
     await page.getByRole("button", { name: "Disconnect store" }).click();
     await page.getByRole("link", { name: "Log in with store" }).waitFor();
+    expect(await stored()).toBeUndefined();
   });
 
   test("breaks a store in the sandbox's console, and mends it there", async () => {

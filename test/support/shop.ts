@@ -1,4 +1,5 @@
 import type { RequestListener } from "node:http";
+import { memoryStore, type TokenStore } from "@retail-pos/core";
 import {
   type Sandbox,
   type SandboxOptions,
@@ -14,6 +15,8 @@ export interface Shop {
   /** The time of both, the service and the application. */
   readonly clock: VirtualClock;
   readonly app: Listening;
+  /** Where the application keeps its tokens. */
+  readonly store: TokenStore;
   close(): Promise<void>;
 }
 
@@ -26,11 +29,13 @@ export async function startShop(options: SandboxOptions = {}): Promise<Shop> {
   const sandbox = await startSandbox({ redirectUri, clock, ...options });
   const { authUrl, baseUrl, application } = sandbox;
   const settings = { ...application, authUrl, baseUrl, port: app.port, sessionSecret: "for the tests" };
-  handler = createApp(settings, { clock, cacheMs: 0 });
+  const store = memoryStore();
+  handler = createApp(settings, { store, clock, cacheMs: 0 });
   return {
     sandbox,
     clock,
     app,
+    store,
     async close() {
       await app.close();
       await sandbox.close();
