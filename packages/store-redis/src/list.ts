@@ -16,9 +16,9 @@ const TASK = { operation: "list" } as const;
 
 /**
  * Goes through the retailers in the order of their names. Redis has no such order: `SCAN` goes through the keys of a
- * server in an order of its own, shows some twice, and starts over after a restart. So a listing first scans every node,
- * and gathers the names, without duplicates, in a sorted set. If that set is gone it gathers again and goes on behind
- * the last name: each name comes once.
+ * server in an order of its own, shows some twice, and starts over after a restart. So a listing first scans every
+ * node, and gathers the names, without duplicates, in a sorted set. If that set is gone it gathers again and goes on
+ * behind the last name: each name comes once.
  */
 export function listOn(ask: Ask, keys: Keys, pace: Pace = PACE): NonNullable<TokenStore["list"]> {
   const pages = storePages(`redis ${keys.prefix}`);
