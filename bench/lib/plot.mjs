@@ -1,5 +1,6 @@
 import { parse, View } from "vega";
 import { compile } from "vega-lite";
+import { slimSvg } from "./slim-svg.mjs";
 
 const COLUMNS = 2;
 const WIDTH = 300;
@@ -47,7 +48,7 @@ export async function plot(results) {
     },
   };
   const view = new View(parse(compile(specification).spec), { renderer: "none" });
-  return `${await view.toSVG()}\n`;
+  return `${slimSvg(await view.toSVG())}\n`;
 }
 
 function panel({ title, figures, targets, rows }) {
