@@ -46,7 +46,7 @@ const app = await Application.bootstrapWithPlugins({
 const project = await app.convert();
 if (!project) process.exit(1);
 for (const module of project.children) {
-  module.name = names.get(`${module.name}/index.d.ts`);
+  module.name = names.get(`${module.name}/index.d.ts`) ?? names.get(`${module.name}.d.ts`);
   for (const group of module.groups) group.children.sort((one, other) => one.name.localeCompare(other.name));
 }
 for (const { comment } of project.getReflectionsByKind(ReflectionKind.All)) nameTheThrown(comment);

@@ -13,7 +13,11 @@ export interface PageAsk {
 export interface StorePages {
   /** @throws {TypeError} naming `limit` or `cursor`: of another place, cut, or no cursor of ours. */
   asked(ask: unknown): PageAsk;
-  /** @param position where the next page begins, in printable ASCII: most simply the last retailer of this page. */
+  /**
+   * The cursor of the page that follows.
+   *
+   * @param position where that page begins, in printable ASCII: most simply the last retailer of this page.
+   */
   cursorAt(position: string): string;
 }
 

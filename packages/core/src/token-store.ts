@@ -30,7 +30,12 @@ export interface TokenStore {
    * @returns `cursor` is absent on the last page.
    * @throws {TypeError} naming `limit` or `cursor`.
    */
-  list?(ask: { limit: number; cursor?: string }): Promise<{ retailers: RetailerStatus[]; cursor?: string }>;
+  list?(ask: { limit: number; cursor?: string }): Promise<{
+    /** Who is on this page. */
+    retailers: RetailerStatus[];
+    /** Asks for the next page; absent on the last. */
+    cursor?: string;
+  }>;
   /**
    * Optional. Lets one caller win, in all processes that share the store: the first to ask for a key gets `true`,
    * everybody else `false` until `forMs` have passed on the store's own clock. One atomic step. What has ended is

@@ -3,8 +3,11 @@ import { LoginFailure } from "./login-failure.js";
 
 /** What a good callback carries (2.3). */
 export interface Callback {
+  /** Traded for tokens, once. */
   readonly code: string;
+  /** Whose token endpoint the code goes to. */
   readonly domainPrefix: DomainPrefix;
+  /** Names the login that this callback finishes. */
   readonly state: string;
 }
 
@@ -12,8 +15,11 @@ export interface Callback {
  * What a callback carries if the service reports an error (RFC 6749, section 4.1.2.1). A stranger may have written it.
  */
 export interface ErrorCallback {
+  /** The parameter `error`. */
   readonly error: string;
+  /** The parameter `error_description`. */
   readonly description: string | undefined;
+  /** The parameter `error_uri`. */
   readonly uri: string | undefined;
   /** Absent only beside `access_denied`. */
   readonly state: string | undefined;

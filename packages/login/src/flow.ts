@@ -61,7 +61,12 @@ export interface LoginFlow {
    * @returns where to send the browser, and what to keep for it instead of what was kept.
    * @throws {TypeError} naming what is wrong: `state`, `redirectUri`.
    */
-  start(login?: LoginStart): Promise<{ url: string; pending: string }>;
+  start(login?: LoginStart): Promise<{
+    /** Where to send the browser. */
+    url: string;
+    /** What to keep where only this browser brings it back. */
+    pending: string;
+  }>;
   /**
    * Checks the service's callback, spends its state once in all processes, and trades its code (4.2). Keeps no tokens:
    * `client.connect(outcome.login.tokens)` is the caller's. Resolves whatever a stranger, the service or the store
@@ -85,17 +90,21 @@ export type LoginOutcome = LoginSuccess | LoginRefusal;
 
 /** Somebody logged in. */
 export interface LoginSuccess {
+  /** Tells it from {@link LoginRefusal}. */
   readonly ok: true;
   /** Who, and with which tokens. */
   readonly login: RetailPosLogin;
   /** What the application gave when the login started. */
   readonly state: unknown;
+  /** What to keep for this browser from now on; nothing if it has no other login under way. */
   readonly pending: string | undefined;
 }
 
 /** Nobody logged in. */
 export interface LoginRefusal {
+  /** Tells it from {@link LoginSuccess}. */
   readonly ok: false;
+  /** Why: one of the login's reasons, or core's. */
   readonly code: LoginFailureCode | RetailPosErrorCode;
   /** What an HTTP handler should answer. */
   readonly status: number;
@@ -105,6 +114,7 @@ export interface LoginRefusal {
   readonly headers: Record<string, string>;
   /** Core's error, if one says more. */
   readonly error?: unknown;
+  /** What to keep for this browser from now on; nothing if it has no other login under way. */
   readonly pending: string | undefined;
 }
 

@@ -64,8 +64,11 @@ export function isInTime({ startedAt }: Pick<PendingLogin, "startedAt">, now: nu
 
 /** What is known of a callback's state. */
 export interface StateFound<Login extends PendingLogin> {
+  /** The login under way that has this state; absent if there is none. */
   readonly login: Login | undefined;
+  /** Whether this process knows that the state has finished a login. */
   readonly isSpent: boolean;
+  /** Epoch milliseconds. */
   readonly now: number;
   /** What to look at if there is no such login. */
   whyUnknown(): string;
