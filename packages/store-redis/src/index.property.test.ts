@@ -17,16 +17,21 @@ test("options either work or are refused by a TypeError that names one of them",
     "{a}",
   );
   await holds(
-    fc.property(spoilt({ client, prefix: "mine:" }, ["client", "prefix"], values), (options) => {
-      const tokens = unlessRefused(
-        () => redisTokens(options as RedisTokensOptions),
-        ["options", "client", "prefix"],
-      );
-      expect(tokens !== undefined).toBe(
-        [client, nodeRedis].includes(options.client as never) &&
-          ["string", "undefined"].includes(typeof options.prefix),
-      );
-    }),
+    fc.property(
+      spoilt({ client, prefix: "mine:", replicas: 1 }, ["client", "prefix", "replicas"], values),
+      (options) => {
+        const tokens = unlessRefused(
+          () => redisTokens(options as RedisTokensOptions),
+          ["options", "client", "prefix", "replicas"],
+        );
+        expect(tokens !== undefined).toBe(
+          [client, nodeRedis].includes(options.client as never) &&
+            ["string", "undefined"].includes(typeof options.prefix) &&
+            (options.replicas === undefined ||
+              (Number.isInteger(options.replicas) && (options.replicas as number) > 0)),
+        );
+      },
+    ),
     2_000,
   );
 });

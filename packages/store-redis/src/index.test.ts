@@ -13,6 +13,9 @@ const mistakes: readonly (readonly [string, object, string])[] = [
   ["a client of another kind", { client: { get() {}, set() {}, eval() {} } }, "client"],
   ["a prefix that is no text", { client, prefix: 7 }, "prefix"],
   ["a prefix that is null", { client, prefix: null }, "prefix"],
+  ["no replicas", { client, replicas: 0 }, "replicas"],
+  ["half a replica", { client, replicas: 1.5 }, "replicas"],
+  ["replicas that are text", { client, replicas: "1" }, "replicas"],
 ];
 test.each(mistakes)("%s is a TypeError that names the option", (_what, options, name) => {
   const mistake = () => redisTokens(options as RedisTokensOptions);

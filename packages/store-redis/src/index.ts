@@ -1,6 +1,7 @@
 import type { Lock, TokenStore } from "@retail-pos/core";
 import { asker, type IoRedisClient, type NodeRedisClient, type RedisClient } from "./driver.js";
 import { lockOn } from "./lock.js";
+import { replicasOn } from "./replicas.js";
 import { keysAt } from "./schema.js";
 import { storeOn } from "./store.js";
 
@@ -12,6 +13,11 @@ export interface RedisTokensOptions {
   client: RedisClient;
   /** What every key begins with. Default `retail-pos:`. Two applications on one Redis need two prefixes. */
   prefix?: string;
+  /**
+   * How many replicas must have a set before its save counts, at least 1; it takes up to a second longer, and rejects
+   * if they do not have it after three seconds. Default: none, a save counts when the primary has it.
+   */
+  replicas?: number;
 }
 
 /** What `retailPos` takes as `store` and `lock`. */
@@ -33,8 +39,11 @@ export interface RedisTokens {
  */
 export function redisTokens(options: RedisTokensOptions): RedisTokens {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
-  const { client, prefix = "retail-pos:" } = options;
+  const { client, prefix = "retail-pos:", replicas } = options;
   if (typeof prefix !== "string") throw new TypeError("prefix must be text");
+  if (replicas !== undefined && !(Number.isInteger(replicas) && replicas > 0))
+    throw new TypeError("replicas must be a whole number, at least 1");
   const [ask, keys] = [asker(client), keysAt(prefix)];
-  return { store: storeOn(ask, keys), lock: lockOn(ask, keys) };
+  const reachReplicas = replicas === undefined ? undefined : replicasOn(ask, keys, replicas);
+  return { store: storeOn(ask, keys, reachReplicas), lock: lockOn(ask, keys) };
 }

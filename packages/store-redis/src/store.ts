@@ -5,8 +5,16 @@ import { listOn } from "./list.js";
 import { TAKE } from "./lock.js";
 import type { Keys } from "./schema.js";
 
-/** One hash per retailer, its fields named as in {@link TokenSet}, without a time-to-live. */
-export function storeOn(ask: Ask, keys: Keys): TokenStore {
+/**
+ * One hash per retailer, its fields named as in {@link TokenSet}, without a time-to-live.
+ *
+ * @param reachReplicas waits until enough replicas have a set; if given, a save counts only then.
+ */
+export function storeOn(
+  ask: Ask,
+  keys: Keys,
+  reachReplicas?: (saved: TokenSet) => Promise<void>,
+): TokenStore {
   return {
     async load(domainPrefix) {
       const reply = await ask({ operation: "load", domainPrefix }, LOAD, keys.tokens(domainPrefix));
@@ -24,7 +32,10 @@ export function storeOn(ask: Ask, keys: Keys): TokenStore {
         keys.tokens(domainPrefix),
         [...condition, next.version, ...recordOf(next)],
       );
-      return isYes(reply);
+      const isThere = isYes(reply) || textOf(reply) === SAVED_BEFORE;
+      if (!reachReplicas || !isThere) return isYes(reply);
+      await reachReplicas(next);
+      return true;
     },
     async remove(domainPrefix) {
       await ask({ operation: "remove", domainPrefix }, REMOVE, keys.tokens(domainPrefix));
@@ -43,12 +54,15 @@ local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'hash' then return redis.call('HGETALL', KEYS[1]) end
 return kind`;
 
+/** By an earlier try, which failed because too few replicas had it. */
+const SAVED_BEFORE = "2";
+
 // What is stored may be no hash: then its version is none, and a new login replaces it. DEL also comes first
 // since Redis, where its memory is full, lets a script go on whose first write takes none. A version that ends in
 // another mark is of another application (client id): its set is not ours to replace.
 const SAVE = `
 local stored = redis.pcall('HGET', KEYS[1], 'version')
-if ARGV[1] == 'only' and stored ~= ARGV[2] then return 0 end
+if ARGV[1] == 'only' and stored ~= ARGV[2] then return stored == ARGV[3] and ${SAVED_BEFORE} or 0 end
 local function mark(version) return type(version) == 'string' and string.match(version, '~' .. string.rep('[0-9a-z]', 7) .. '$') end
 local ours, theirs = mark(ARGV[3]), mark(stored)
 if ours and theirs and ours ~= theirs then return 0 end
