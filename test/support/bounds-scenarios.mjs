@@ -185,9 +185,13 @@ function answer(text, status = 200, headers = {}) {
   return {
     status,
     headers: new Headers(headers),
-    body: status === 429 ? null : [Buffer.from(text)],
+    body: status === 429 ? null : piecesOf(text),
     redirected: false,
   };
+}
+
+async function* piecesOf(text) {
+  yield Buffer.from(text);
 }
 
 function strategyWith(fetch) {
