@@ -41,7 +41,7 @@ export function createApp(
   const sessionOf = addSession(app, sessionSecret, service.redirectUri.startsWith("https:"));
 
   app.register(async (routes) => {
-    const fresh = addLogin(routes, { client, sessionOf, secret: sessionSecret, clock: more.clock });
+    const fresh = addLogin(routes, sessionOf, { client, secret: sessionSecret, clock: more.clock });
 
     routes.get("/", (request, reply) =>
       request.session.get("store") ? reply.redirect("/products") : reply.view("welcome.ejs"),

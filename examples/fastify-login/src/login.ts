@@ -1,26 +1,19 @@
-import type { RetailPos } from "@retail-pos/core";
 import { bearer } from "@retail-pos/fastify-bearer";
-import { type FailureEvent, nodeHandler, webLogin } from "@retail-pos/login";
+import { nodeHandler, type WebLoginOptions, webLogin } from "@retail-pos/login";
 import type { FastifyInstance } from "fastify";
+import { showFailure } from "./failure-page.js";
 
-interface LoginParts {
-  client: RetailPos;
-  /** The `Set-Cookie` line of somebody who logs in. */
-  sessionOf: (store: string) => string;
-  secret: string;
-  clock: (() => number) | undefined;
-}
+type Given = Pick<WebLoginOptions, "client" | "secret" | "clock">;
 
 /**
  * The login.
  *
+ * @param sessionOf the `Set-Cookie` line of somebody who logs in.
  * @returns a hook: the bearer of whoever is logged in.
  */
-export function addLogin(app: FastifyInstance, { client, sessionOf, secret, clock }: LoginParts) {
+export function addLogin(app: FastifyInstance, sessionOf: (store: string) => string, given: Given) {
   const { start, callback } = webLogin({
-    client,
-    secret,
-    clock,
+    ...given,
     onLogin: ({ login }) => {
       // find or create your user here; give webLogin a `verify` to refuse somebody
       const headers = { location: "/products", "set-cookie": sessionOf(login.domainPrefix) };
@@ -30,16 +23,5 @@ export function addLogin(app: FastifyInstance, { client, sessionOf, secret, cloc
   });
   app.get("/auth/retail-pos", ({ raw }, reply) => nodeHandler(start)(raw, reply.raw));
   app.get("/auth/retail-pos/callback", ({ raw }, reply) => nodeHandler(callback)(raw, reply.raw));
-  return bearer({ client, retailer: ({ session }) => session.get("store") });
-}
-
-/** A page that says why. From 500 on the message is for the log alone. */
-async function showFailure(
-  app: FastifyInstance,
-  { code, status, message, headers, error }: FailureEvent,
-): Promise<Response> {
-  if (status >= 500) app.log.error(error ?? message);
-  const page = await app.view("login-failed.ejs", { code, status, message });
-  const own = { "content-type": "text/html; charset=utf-8" };
-  return new Response(page, { status, headers: { ...headers, ...own } });
+  return bearer({ client: given.client, retailer: ({ session }) => session.get("store") });
 }

@@ -5,7 +5,7 @@ import { type ErrorHandler, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { addLogin } from "./login.js";
 import { type Product, problem, products, welcome } from "./pages.js";
-import { type Env, sessions } from "./session.js";
+import { type Env, signedSession } from "./session.js";
 import type { Settings } from "./settings.js";
 
 /** The whole application. `more` goes to the client: where tokens are kept, for example; default in memory. */
@@ -14,14 +14,14 @@ export function createApp(
   more: Partial<RetailPosOptions> = {},
 ): Hono<Env> {
   const client = retailPos({ ...service, ...more });
-  const session = sessions(sessionSecret, service.redirectUri.startsWith("https:"), more.clock);
+  const session = signedSession(sessionSecret, service.redirectUri.startsWith("https:"), more.clock);
 
   const app = new Hono<Env>();
   app.use(serveStatic({ root: fileURLToPath(new URL("../public", import.meta.url)) }));
   app.use(session.read);
   app.get("/", (c) => (c.var.store ? c.redirect("/products") : c.html(welcome())));
   app.use("/products", (c, next) => (c.var.store ? next() : Promise.resolve(c.redirect("/"))));
-  addLogin(app, { client, session, secret: sessionSecret, clock: more.clock });
+  addLogin(app, session, { client, secret: sessionSecret, clock: more.clock });
 
   app.get("/products", async (c) => {
     const answer = await c.var.retailPos.fetch("api/products");

@@ -1,3 +1,4 @@
+import type { FailureEvent } from "@retail-pos/login";
 import { html } from "hono/html";
 
 export interface Product {
@@ -10,13 +11,12 @@ export interface Product {
 
 type Page = ReturnType<typeof html>;
 
-/** A page outside of Hono's context, as the answers of a login are. */
-export async function pageResponse(
-  page: Page,
-  { status, headers }: { status: number; headers: Record<string, string> },
-): Promise<Response> {
+/** The page for a login that failed, outside of Hono's context. From 500 on the reason is for the log. */
+export async function showFailure(failure: FailureEvent): Promise<Response> {
+  const { status, headers, error, message } = failure;
+  if (status >= 500) console.error(error ?? message);
   const own = { "content-type": "text/html; charset=utf-8" };
-  return new Response(String(await page), { status, headers: { ...headers, ...own } });
+  return new Response(String(await loginFailed(failure)), { status, headers: { ...headers, ...own } });
 }
 
 export function welcome(): Page {
@@ -107,8 +107,8 @@ const LOGIN_FAILED: Words = {
   ],
 };
 
-/** For a login that failed, by its reason. From 500 on the message is for the log alone. */
-export function loginFailed({ code, status, message }: { code: string; status: number; message: string }) {
+/** For a login that failed, by its reason. */
+function loginFailed({ code, status, message }: FailureEvent): Page {
   const isOurs = status >= 500;
   const otherwise = isOurs
     ? ["That did not work", "The service could not be reached as expected. Start the login again shortly."]

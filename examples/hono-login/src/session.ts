@@ -14,7 +14,9 @@ const NAME = "hono-login";
 const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 
 /** Who is logged in, in a signed cookie. */
-export function sessions(secret: string, isSecure: boolean, clock = Date.now) {
+export type Session = ReturnType<typeof signedSession>;
+
+export function signedSession(secret: string, isSecure: boolean, clock = Date.now) {
   const options: CookieOptions = {
     path: "/",
     httpOnly: true,
