@@ -12,6 +12,7 @@ import sharp from "sharp";
 import { createApp } from "../examples/express-login/dist/app.js";
 import { createApp as createFastifyApp } from "../examples/fastify-login/dist/app.js";
 import { createApp as createHonoApp } from "../examples/hono-login/dist/app.js";
+import { createApp as createNestApp } from "../examples/nest-login/dist/app.js";
 import { startSandbox, virtualClock } from "../packages/sandbox/dist/index.js";
 
 const folder = fileURLToPath(new URL("../docs/pictures", import.meta.url));
@@ -37,6 +38,13 @@ try {
     await page.getByRole("button", { name: "Decline" }).click();
     await page.getByText("Details for the developer").click();
     await shoot(page, "fastify-declined");
+  });
+  await pictureOf(nest, async (page, { sandbox, clock }) => {
+    await approve(page);
+    sandbox.refuse(store);
+    clock.advance(86_400_000);
+    await page.reload();
+    await shoot(page, "nest-reconnect");
   });
   await pictureOfCluster();
 } finally {
@@ -96,7 +104,7 @@ async function pictureOf(handlerOf, story) {
   try {
     const page = await newPage(1000, 620);
     await page.goto(`${origin}/auth/retail-pos`);
-    await story(page);
+    await story(page, { sandbox, clock });
   } finally {
     server.close();
     server.closeAllConnections();
@@ -108,6 +116,12 @@ async function fastify(settings, more) {
   const app = createFastifyApp(settings, more);
   await app.ready();
   return app.routing;
+}
+
+async function nest(settings, more) {
+  const app = await createNestApp(settings, more);
+  await app.init();
+  return app.getHttpAdapter().getInstance();
 }
 
 async function approve(page) {

@@ -1,0 +1,56 @@
+import "reflect-metadata";
+import { fileURLToPath } from "node:url";
+import type { LoggerService } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+import type { NestExpressApplication } from "@nestjs/platform-express";
+import { type RetailPosOptions, retailPos } from "@retail-pos/core";
+import session from "express-session";
+import passport from "passport";
+import { AppModule } from "./app.module.js";
+import { ProblemPages } from "./problem-pages.js";
+import type { Settings } from "./settings.js";
+
+/** What the application may be given: where sessions are kept, a logger, and whatever the client takes. */
+export interface Parts extends Partial<RetailPosOptions> {
+  logger?: LoggerService;
+  sessionStore?: session.Store;
+}
+
+const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
+
+/** The whole application. Sessions and tokens that nobody gives it a place for are in memory. */
+export async function createApp(
+  { port, databaseFile, sessionSecret, ...service }: Settings,
+  { sessionStore, logger, ...more }: Parts = {},
+): Promise<NestExpressApplication> {
+  const client = retailPos({ ...service, ...more });
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.with(client), {
+    logger: logger ?? ["error", "warn"],
+  });
+  app.setViewEngine("ejs");
+  app.setBaseViewsDir(folder("views"));
+  app.useStaticAssets(folder("public"));
+  app.useGlobalFilters(new ProblemPages(app.getHttpAdapter()));
+  app.use(
+    session({
+      name: "nest-login",
+      secret: sessionSecret,
+      resave: false,
+      saveUninitialized: false,
+      ...(sessionStore && { store: sessionStore }),
+      proxy: true, // what ends TLS in front of us says so; without this no Secure cookie is set behind it
+      cookie: {
+        httpOnly: true,
+        maxAge: TWO_WEEKS_MS,
+        sameSite: "lax", // not strict: it has to come along when the service sends the browser back
+        secure: service.redirectUri.startsWith("https:"),
+      },
+    }),
+  );
+  app.use(passport.session());
+  return app;
+}
+
+function folder(name: string): string {
+  return fileURLToPath(new URL(`../${name}`, import.meta.url));
+}

@@ -1,0 +1,2 @@
+/** Where to ask Nest for what `retailPos()` returned. */
+export const CLIENT = Symbol("the client");
