@@ -132,7 +132,7 @@ function loginFailed({ code, status, message }: FailureEvent): Page {
 
 const PROBLEMS: Words = {
   not_found: ["There is no such page", "The address may be mistyped, or the page is gone."],
-  not_connected: ["Your store is not connected", "Log in with the store again to go on."],
+  not_connected: ["Your store is not connected", "Log in with the store to go on."],
   reconnect_required: [
     "Your store has to be connected again",
     "The service no longer accepts the access it once gave. Log in with the store again; nothing else is lost.",
