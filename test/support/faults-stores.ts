@@ -61,7 +61,7 @@ async function sqlite(namespace: string): Promise<BreakableStore> {
     const database = new Database(url);
     database.exec("PRAGMA busy_timeout = 10000");
     database.exec(`ALTER TABLE ${namespace}${from} RENAME TO ${namespace}${to}`);
-    database.exec(`ALTER TABLE ${namespace}_locks${from} RENAME TO ${namespace}_locks${to}`);
+    database.exec(`ALTER TABLE ${namespace}_lock${from} RENAME TO ${namespace}_lock${to}`);
     database.close();
   };
   return {

@@ -180,10 +180,10 @@ function countStatements(pool) {
 
 function countedDatabase(database, asked) {
   const kinds = [
-    [/^\s*SELECT version/, "load"],
-    [/INSERT INTO "\w+_locks"/, "take"],
-    [/UPDATE "\w+_locks"/, "extend"],
-    [/DELETE FROM "\w+_locks"/, "release"],
+    [/^\s*SELECT domain_prefix/, "load"],
+    [/INSERT INTO "\w+_lock"/, "take"],
+    [/UPDATE "\w+_lock"/, "extend"],
+    [/DELETE FROM "\w+_lock"/, "release"],
     [/^\s*UPDATE/, "save"],
   ];
   return {
@@ -197,7 +197,7 @@ function countedDatabase(database, asked) {
           asked[kind] = (asked[kind] ?? 0) + 1;
           return statement[method](...values);
         };
-      return { get: run("get"), run: run("run") };
+      return { get: run("get"), all: run("all"), run: run("run") };
     },
   };
 }
