@@ -9,7 +9,7 @@ import { combinations, type SiteSettings } from "./support/sites.js";
 
 const store = "harbour-coffee";
 
-describe.each(combinations)("$name", ({ site }) => {
+describe.each(combinations)("$name", ({ site, losesATab }) => {
   let clock: VirtualClock;
   let sandbox: Sandbox;
   let server: Listening;
@@ -46,6 +46,16 @@ describe.each(combinations)("$name", ({ site }) => {
     expect(JSON.parse((await person.open(`${server.origin}/me`)).body)).toEqual({
       user: { domainPrefix: store },
     });
+  });
+
+  const bothOrOne = losesATab ? "one finishes, and the other is told why" : "both finish";
+  test(`two tabs that start at the same moment: ${bothOrOne}`, async () => {
+    const tabs = await Promise.all([start(), start()]);
+    const answers = [];
+    for (const tab of tabs) answers.push(await person.open(sandbox.consent(tab, store)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, losesATab ? 403 : 200]);
+    const lost = answers.filter(({ status }) => status === 403).map(({ body }) => JSON.parse(body).info.code);
+    expect(lost).toEqual(losesATab ? ["state_unknown"] : []);
   });
 
   test("a callback loaded twice logs in once, and says that it was used", async () => {

@@ -3,6 +3,7 @@ import fastifyCookie from "@fastify/cookie";
 import { Authenticator } from "@fastify/passport";
 import fastifySecureSession from "@fastify/secure-session";
 import fastifySession from "@fastify/session";
+import { bearer } from "@retail-pos/fastify-bearer";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { RetailPosStrategy } from "passport-retail-pos";
 import type { Combination, SiteSettings, User } from "./sites.js";
@@ -25,6 +26,7 @@ export const fastifySites: readonly Combination[] = [
 function fastify(name: string, addSession: AddSession): Combination {
   return {
     name,
+    losesATab: true,
     site({ strategy: options, login, trustProxy = false }: SiteSettings): RequestListener {
       const strategy = new RetailPosStrategy(options as never, ({ domainPrefix }) => ({ domainPrefix }));
       const passport = new Authenticator();
@@ -64,12 +66,10 @@ function addRoutes(
     state: request.authInfo?.["state"],
   }));
   app.get("/me", async (request) => ({ user: userOf(request) ?? null }));
-  app.get("/products", async (request, reply) => {
-    const retailer = userOf(request)?.domainPrefix;
-    if (!retailer) return reply.code(401).send();
-    const answer = await strategy.client.retailer(retailer).fetch("api/products");
-    return reply.code(answer.status).send(await answer.json());
-  });
+  const fresh = bearer({ client: strategy.client, retailer: (request) => userOf(request)?.domainPrefix });
+  app.get("/products", { preHandler: fresh }, async (request) =>
+    (await request.retailPos.fetch("api/products")).json(),
+  );
 }
 
 async function finish(

@@ -12,6 +12,7 @@ import passport07 from "passport";
 import { RetailPosStrategy, type RetailPosStrategyOptions } from "passport-retail-pos";
 import passport06 from "passport06";
 import { fastifySites } from "./fastify-site.js";
+import { nestSite } from "./nest-site.js";
 import { webSites } from "./web-sites.js";
 
 /** One combination of framework and Passport, as people install them. */
@@ -22,6 +23,8 @@ export interface Combination {
    * state), shows `/products` behind the bearer, and `/me` without one. Failures answer `{ info }`.
    */
   readonly site: (settings: SiteSettings) => RequestListener;
+  /** The session's cookie is all that a login has, so two that start before either has it overwrite each other's. */
+  readonly losesATab?: true;
 }
 
 export interface SiteSettings {
@@ -45,6 +48,7 @@ export const combinations: readonly Combination[] = [
   express("Express 4 with Passport 0.6", express4, passport06),
   koa("Koa 3 with koa-passport", Koa3),
   koa("Koa 2 with koa-passport", Koa2),
+  nestSite,
   ...fastifySites,
   ...webSites,
 ];
