@@ -7,9 +7,9 @@ import { Redis } from "ioredis";
 import Database from "libsql";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { failureOf, fakeService, start } from "../packages/core/testing/fake-service.js";
 import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
 import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
-import { failureOf, fakeService, start } from "./support/fake-service.js";
 
 const SHOP = "shop" as DomainPrefix;
 

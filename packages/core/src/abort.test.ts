@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { later } from "../../../test/support/fake-service.js";
+import { later } from "../testing/fake-service.js";
 import { unlessAborted } from "./abort.js";
 
 const core = new URL("../dist/index.js", import.meta.url).href;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, start } from "../../../test/support/fake-service.js";
+import { failureOf, start } from "../testing/fake-service.js";
 import type { AcceptRetailer } from "./accept-retailer.js";
 import { RetailerNotAcceptedError } from "./errors.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, start } from "../../../test/support/fake-service.js";
+import { failureOf, start } from "../testing/fake-service.js";
 import { memoryStore } from "./memory-store.js";
 import type { TokenStore } from "./token-store.js";
 

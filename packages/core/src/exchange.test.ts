@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  failureOf,
-  fakeService,
-  json,
-  oauthError,
-  type Script,
-  start,
-  T0,
-} from "../../../test/support/fake-service.js";
+import { failureOf, fakeService, json, oauthError, type Script, start, T0 } from "../testing/fake-service.js";
 import { RateLimitedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 

@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  DAY_MS,
-  failureOf,
-  json,
-  later,
-  oauthError,
-  settled,
-  start,
-} from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, json, later, oauthError, settled, start } from "../testing/fake-service.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import type { RetailerStatus } from "./retailer-status.js";

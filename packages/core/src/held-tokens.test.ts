@@ -8,8 +8,8 @@ import {
   settled,
   start,
   T0,
-} from "../../../test/support/fake-service.js";
-import { gatedStore } from "../../../test/support/gated-store.js";
+} from "../testing/fake-service.js";
+import { gatedStore } from "../testing/gated-store.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { NotConnectedError, ReconnectRequiredError, StoreFailedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, json, oauthError, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { failureOf, json, oauthError, settled, start, T0 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import {
   ClientRefusedError,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DAY_MS, failureOf, fakeService, json, start } from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, fakeService, json, start } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";

@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  DAY_MS,
-  failureOf,
-  fakeService,
-  json,
-  settled,
-  start,
-  T0,
-} from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, fakeService, json, settled, start, T0 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError, TokenResponseError } from "./errors.js";
 import { memoryStore } from "./memory-store.js";

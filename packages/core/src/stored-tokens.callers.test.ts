@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DAY_MS, failureOf, type Script, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, type Script, settled, start, T0 } from "../testing/fake-service.js";
 import { NotConnectedError, RateLimitedError, TokenEndpointError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";

@@ -1,13 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import {
-  DAY_MS,
-  failureOf,
-  json,
-  type Script,
-  settled,
-  start,
-  T0,
-} from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, json, type Script, settled, start, T0 } from "../testing/fake-service.js";
 import { ClientRefusedError, RateLimitedError, TokenEndpointError, TokenResponseError } from "./errors.js";
 import { memoryStore } from "./memory-store.js";
 

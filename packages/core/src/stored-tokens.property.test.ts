@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fakeService, start, T0 } from "../../../test/support/fake-service.js";
 import { answered, anything, holds } from "../../../test/support/fuzz.js";
+import { fakeService, start, T0 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import {
   InvalidDomainPrefixError,

@@ -9,7 +9,7 @@ import {
   settled,
   start,
   T0,
-} from "../../../test/support/fake-service.js";
+} from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import type { Lock } from "./lock.js";

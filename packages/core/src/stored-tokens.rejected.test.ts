@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  DAY_MS,
-  failureOf,
-  json,
-  oauthError,
-  settled,
-  start,
-  T0,
-} from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, json, oauthError, settled, start, T0 } from "../testing/fake-service.js";
 import {
   RateLimitedError,
   ReconnectRequiredError,

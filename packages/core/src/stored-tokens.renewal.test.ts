@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DAY_MS, fakeService, json, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { DAY_MS, fakeService, json, settled, start, T0 } from "../testing/fake-service.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import type { TokenSet } from "./token-set.js";

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, json, type Script, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { DAY_MS, json, type Script, settled, start, T0 } from "../testing/fake-service.js";
 import { StoreFailedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, failureOf, later, settled, start, T0 } from "../../../test/support/fake-service.js";
+import { DAY_MS, failureOf, later, settled, start, T0 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, NotConnectedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";

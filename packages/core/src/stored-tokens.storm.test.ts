@@ -1,12 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import {
-  DAY_MS,
-  type FakeService,
-  fakeService,
-  settled,
-  start,
-  T0,
-} from "../../../test/support/fake-service.js";
+import { DAY_MS, type FakeService, fakeService, settled, start, T0 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";

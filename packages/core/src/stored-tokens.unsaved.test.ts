@@ -8,7 +8,7 @@ import {
   settled,
   start,
   T0,
-} from "../../../test/support/fake-service.js";
+} from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { NotConnectedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, fakeService, start } from "../../../test/support/fake-service.js";
+import { failureOf, fakeService, start } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { memoryStore } from "./memory-store.js";
 import { versionsOf } from "./versions.js";

@@ -1,6 +1,6 @@
 import { memoryStore, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
-import { fakeService, oauthError } from "../../../test/support/fake-service.js";
+import { fakeService, oauthError } from "../../core/testing/fake-service.js";
 import { APPLICATION, approval, CALLBACK, MINUTE_MS } from "../testing/site.js";
 import { type LoginFlowOptions, loginFlow } from "./index.js";
 

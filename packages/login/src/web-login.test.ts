@@ -1,7 +1,7 @@
 import { memoryStore, type TokenStore } from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
-import { later, oauthError } from "../../../test/support/fake-service.js";
 import { crippled, foreignStates, hostilePrefixes } from "../../../test/support/hostile-callbacks.js";
+import { later, oauthError } from "../../core/testing/fake-service.js";
 import { CALLBACK, MINUTE_MS, SECRET, site, webBrowser } from "../testing/site.js";
 import { webLogin } from "./index.js";
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { fakeService } from "../../../test/support/fake-service.js";
 import { inRealm, webRealm } from "../../../test/support/web-realm.js";
+import { fakeService } from "../../core/testing/fake-service.js";
 import type * as Everything from "../testing/everything.js";
 import { APPLICATION, approval, CALLBACK, SECRET } from "../testing/site.js";
 

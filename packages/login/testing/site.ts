@@ -1,5 +1,5 @@
 import { type RetailPosOptions, retailPos } from "@retail-pos/core";
-import { type FakeService, fakeService } from "../../../test/support/fake-service.js";
+import { type FakeService, fakeService } from "../../core/testing/fake-service.js";
 import { type FailureEvent, type WebLogin, type WebLoginOptions, webLogin } from "../src/index.js";
 
 export const CALLBACK = "https://app.example.net/callback";

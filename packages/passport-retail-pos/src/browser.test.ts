@@ -2,7 +2,6 @@ import session from "express-session";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService, later } from "../../../test/support/fake-service.js";
 import {
   APPLICATION,
   approval,
@@ -10,6 +9,7 @@ import {
   type SiteSettings,
   sessions,
 } from "../../../test/support/login-site.js";
+import { fakeService, later } from "../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "./index.js";
 
 describe("logins that start at the same moment", () => {

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService } from "../../../test/support/fake-service.js";
 import { answered, anything, holds } from "../../../test/support/fuzz.js";
 import { APPLICATION, approval, loginSite } from "../../../test/support/login-site.js";
+import { fakeService } from "../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "./index.js";
 
 const CALLBACK = "https://app.example.net/callback";

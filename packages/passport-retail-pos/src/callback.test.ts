@@ -3,9 +3,9 @@ import { Passport } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { describe, expect, test } from "vitest";
 import { type Browser, browser } from "../../../test/support/browser.js";
-import { fakeService } from "../../../test/support/fake-service.js";
 import { crippled, foreignStates, hostilePrefixes } from "../../../test/support/hostile-callbacks.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
+import { fakeService } from "../../core/testing/fake-service.js";
 import { callbackOf } from "./callback.js";
 import { RetailPosStrategy } from "./index.js";
 

@@ -2,8 +2,8 @@ import { TokenEndpointError } from "@retail-pos/core";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService, json, later, type Script } from "../../../test/support/fake-service.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
+import { fakeService, json, later, type Script } from "../../core/testing/fake-service.js";
 import { type LoginOptions, type RetailPosProfile, RetailPosStrategy } from "./index.js";
 
 type ProfileDone = (error?: unknown, profile?: unknown) => void;

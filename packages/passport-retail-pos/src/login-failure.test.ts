@@ -3,7 +3,6 @@ import session from "express-session";
 import { Passport } from "passport";
 import { expect, test } from "vitest";
 import { type Browser, browser } from "../../../test/support/browser.js";
-import { fakeService } from "../../../test/support/fake-service.js";
 import {
   APPLICATION,
   approval,
@@ -11,6 +10,7 @@ import {
   type SiteSettings,
   sessions,
 } from "../../../test/support/login-site.js";
+import { fakeService } from "../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "./index.js";
 
 const causes: [name: string, code: string, message: RegExp, how: (story: Story) => Promise<void>][] = [

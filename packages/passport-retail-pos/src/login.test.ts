@@ -13,7 +13,6 @@ import type { RequestHandler } from "express";
 import { Passport } from "passport";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService, json } from "../../../test/support/fake-service.js";
 import {
   APPLICATION,
   approval,
@@ -21,6 +20,7 @@ import {
   type SiteSettings,
   sessions,
 } from "../../../test/support/login-site.js";
+import { fakeService, json } from "../../core/testing/fake-service.js";
 import { type RetailPosLogin, RetailPosStrategy } from "./index.js";
 
 describe("the order of a login", () => {

@@ -2,8 +2,8 @@ import { memoryStore, retailPos } from "@retail-pos/core";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService } from "../../../test/support/fake-service.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
+import { fakeService } from "../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "./index.js";
 
 const callbackURL = "https://app.example.net/callback";

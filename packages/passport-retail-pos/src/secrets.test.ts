@@ -3,8 +3,8 @@ import { memoryStore } from "@retail-pos/core";
 import { Passport } from "passport";
 import { expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService, json, type Script } from "../../../test/support/fake-service.js";
 import { APPLICATION, approval, loginSite } from "../../../test/support/login-site.js";
+import { fakeService, json, type Script } from "../../core/testing/fake-service.js";
 import { type RetailPosLogin, RetailPosStrategy } from "./index.js";
 
 const canary = {

@@ -4,19 +4,19 @@ import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { type Browser, browser } from "../../../test/support/browser.js";
 import {
-  type FakeService,
-  fakeService,
-  later,
-  oauthError,
-  type Script,
-} from "../../../test/support/fake-service.js";
-import {
   APPLICATION,
   approval,
   loginSite,
   type SiteSettings,
   sessions,
 } from "../../../test/support/login-site.js";
+import {
+  type FakeService,
+  fakeService,
+  later,
+  oauthError,
+  type Script,
+} from "../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "./index.js";
 
 const MINUTE_MS = 60_000;

@@ -3,7 +3,6 @@ import session from "express-session";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService } from "../../../test/support/fake-service.js";
 import {
   APPLICATION,
   approval,
@@ -11,6 +10,7 @@ import {
   loginSite,
   sessions,
 } from "../../../test/support/login-site.js";
+import { fakeService } from "../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "./index.js";
 
 // A state finishes one login, in all processes: the same callback may reach two of them, or come again much later.

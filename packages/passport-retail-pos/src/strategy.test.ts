@@ -4,9 +4,9 @@ import { Passport } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService, later } from "../../../test/support/fake-service.js";
 import { listen } from "../../../test/support/listen.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
+import { fakeService, later } from "../../core/testing/fake-service.js";
 import Default, * as names from "./index.js";
 import { RetailPosStrategy } from "./index.js";
 

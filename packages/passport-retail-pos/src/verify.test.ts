@@ -2,8 +2,8 @@ import { memoryStore } from "@retail-pos/core";
 import { Passport } from "passport";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { browser } from "../../../test/support/browser.js";
-import { fakeService, T0 } from "../../../test/support/fake-service.js";
 import { APPLICATION, approval, loginSite } from "../../../test/support/login-site.js";
+import { fakeService, T0 } from "../../core/testing/fake-service.js";
 import { type RetailPosLogin, RetailPosStrategy } from "./index.js";
 import { type AnyVerify, askVerify } from "./verify.js";
 

@@ -1,4 +1,4 @@
-import { memoryStore, type TokenStore } from "../../packages/core/src/index.js";
+import { memoryStore, type TokenStore } from "../src/index.js";
 
 /** One operation of a store, stopped on its way. */
 export interface Stopped {

@@ -6,7 +6,7 @@ import {
   retailPos,
   type TokenSet,
   type TokenSource,
-} from "../../packages/core/src/index.js";
+} from "../src/index.js";
 
 /** The instant at which every test begins; a whole second, because the wire knows no smaller ones. */
 export const T0: number = Date.UTC(2030, 0, 1);
