@@ -68,7 +68,7 @@ export class HeldTokens {
   /** When the question was sent whose answer the copy rests on, epoch milliseconds. */
   checkedAt: number = Number.NEGATIVE_INFINITY;
   readonly domainPrefix: DomainPrefix;
-  /** The renewal under way; only `renew` of stored-tokens.ts sets it. */
+  /** The renewal under way; only `renew` of renewals.ts sets it. */
   renewing: Promise<Renewal> | undefined = undefined;
 
   /** Kept for the next who asks for it; only `client` of stored-tokens.ts sets it. */
