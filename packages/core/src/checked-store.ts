@@ -138,8 +138,11 @@ export function checkedStore(
  * that refresh token, or met a 429 with it, and noted that on the set.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
-  const isNote = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
-  const isSpent = next.refreshToken !== stored.refreshToken || stored.refusedAt !== undefined || isNote;
+  const isNoteOver = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
+  const isSpent =
+    next.refreshToken !== stored.refreshToken ||
+    isNoteOver ||
+    (stored.refusedAt !== undefined && next.limitedUntil === undefined); // a note of a 429 leaves a mark be
   return replacing.some(
     ({ version, refreshToken }) =>
       version === stored.version || (isSpent && refreshToken === stored.refreshToken),
@@ -159,13 +162,11 @@ async function clean<T>(
   } catch (error) {
     const secrets = sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : []));
     const isOurs = isRetailPosError(error) || error instanceof NoAnswerError;
-    // What a foreign store says of a record may repeat it, and this may be the first that we hear of that record.
-    const said = READS.has(operation) && !isOurs ? inPlainWords(error) : error;
+    // What a foreign store says may repeat a record, and this may be the first that we hear of that record.
+    const said = isOurs ? error : inPlainWords(error);
     throw storeFailed(operation, domainPrefix, withoutSecrets(said, secrets));
   }
 }
-
-const READS: ReadonlySet<StoreOperation> = new Set(["load", "list"]);
 
 /** Our stores throw errors of ours, which say it already. */
 function storeFailed(

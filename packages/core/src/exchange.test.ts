@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { failureOf, fakeService, json, oauthError, type Script, start, T0 } from "../testing/fake-service.js";
 import { RateLimitedError } from "./errors.js";
@@ -45,6 +46,45 @@ describe("exchanges of one retailer", () => {
     expect(await Promise.all(waiting)).toHaveLength(100);
     expect(service.seen).toHaveLength(100);
   });
+});
+
+test("if the endpoint does not answer, those that waited are told so with the one that was sent", async () => {
+  const { pos, service } = start();
+  const silent = later<Response>();
+  service.next(() => silent.promise);
+  const waiting = Array.from({ length: 20 }, (_, at) => failureOf(pos.exchange("shop", `code-${at}`)));
+  silent.reject(new TypeError("fetch failed"));
+  for (const error of await Promise.all(waiting))
+    expect(error).toMatchObject({ code: "token_endpoint_failed", status: 502 });
+  expect(service.seen).toHaveLength(1);
+  expect((await pos.exchange("shop", "a later one")).access.value).toBe("access-shop-1");
+});
+
+test("what the service granted is kept, shown by status, and kept by a renewal that does not name it", async () => {
+  const { pos, service, time, value } = start();
+  service.next(() =>
+    json({ access_token: "a", refresh_token: "r", expires_in: 60, scope: "products:read sales:write" }),
+  );
+  await pos.connect(await pos.exchange("shop", "code"));
+  expect(await pos.status("shop")).toMatchObject({ scope: "products:read sales:write" });
+  time.now += 60_000;
+  service.next(() => json({ access_token: "b", expires_in: 60, scope: "" }));
+  expect(await value()).toBe("b");
+  expect(await pos.status("shop")).toMatchObject({ scope: "products:read sales:write" });
+  time.now += 60_000;
+  service.next(() => json({ access_token: "c", expires_in: 60, scope: "products:read" }));
+  expect(await value()).toBe("c");
+  expect(await pos.status("shop")).toMatchObject({ scope: "products:read" });
+});
+
+test("an error that a hook makes of an answer shows neither code nor secret, in no event either", async () => {
+  const { pos, service, events, counts } = start();
+  service.next(({ form }) => new Response(`you sent ${form}`, { status: 500 }));
+  const parseErrorResponse = (body: string) => new Error(body);
+  const error = await failureOf(pos.exchange("shop", "the-secret-code", { parseErrorResponse }));
+  const shown = inspect([error, events, counts], { depth: 12, showHidden: true });
+  expect(shown).toContain("you sent");
+  expect(shown).not.toMatch(/the-secret-code|the-client-secret/);
 });
 
 describe("after a refused code", () => {

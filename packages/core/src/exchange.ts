@@ -2,7 +2,7 @@ import { type AcceptRetailer, throwUnlessAccepted } from "./accept-retailer.js";
 import { redirectUriOfLogin } from "./authorization-url.js";
 import type { BackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
+import { RateLimitedError, StoreFailedError, TokenEndpointError, TokenResponseError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import { type Lock, underLock } from "./lock.js";
 import type { LoginBackOff } from "./login-back-off.js";
@@ -12,11 +12,11 @@ import type { ExchangeExtra, TokenAnswer, TokenEndpoint } from "./token-endpoint
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 
-export interface ExchangeOptions extends Pick<CheckedOptions, "addresses" | "redirectUri"> {
+export interface ExchangeOptions extends Pick<CheckedOptions, "addresses" | "redirectUri" | "isShared"> {
   endpoint: TokenEndpoint;
   backOff: BackOff;
   /** What is known of a 429 beside {@link BackOff}: from other processes, and for them. */
-  stored: Pick<StoredTokens, "limit" | "limited">;
+  stored: Pick<StoredTokens, "limit" | "limited" | "lookForLimit">;
   loginBackOff: LoginBackOff;
   lock: Lock;
   clientId: string;
@@ -36,6 +36,9 @@ const MOST_WAITING = 100;
 export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, stored, lock, clientId, versions, clock, observe } = options;
   const waiting = new Map<DomainPrefix, number>();
+  /** The last exchange that got no answer, while others of its retailer wait; and the turns that had begun by then. */
+  const silences = new Map<DomainPrefix, { turns: number; error: TokenEndpointError }>();
+  let turns = 0;
 
   return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
     let retailer: DomainPrefix | undefined;
@@ -56,15 +59,22 @@ export function exchanges(options: ExchangeOptions) {
     const others = waiting.get(retailer) ?? 0;
     if (others >= MOST_WAITING) throw tooMany(retailer);
     waiting.set(retailer, others + 1);
+    turns += 1;
+    const turn = turns;
     try {
       return await underLock(lock, `${clientId}/login/${retailer}`, async () => {
+        throwIfSilent(retailer, turn);
+        if (options.isShared) await stored.lookForLimit(retailer);
         throwIfHeldUp(retailer); // whoever came before may have been refused
         return send(retailer, code, extra);
       });
     } finally {
       const left = (waiting.get(retailer) ?? 1) - 1;
       if (left > 0) waiting.set(retailer, left);
-      else waiting.delete(retailer);
+      else {
+        waiting.delete(retailer);
+        silences.delete(retailer);
+      }
     }
   }
 
@@ -76,8 +86,16 @@ export function exchanges(options: ExchangeOptions) {
       return firstSet(answer, retailer, versions);
     } catch (error) {
       if (error instanceof RateLimitedError) await limited(retailer, error);
+      if (error instanceof TokenEndpointError && error.endpointStatus === undefined)
+        silences.set(retailer, { turns, error });
       throw error;
     }
+  }
+
+  /** Each of those that waited would wait for its own timeout as well: they are told what the one before was told. */
+  function throwIfSilent(retailer: DomainPrefix, turn: number): void {
+    const silence = silences.get(retailer);
+    if (silence && turn <= silence.turns) throw silence.error;
   }
 
   async function limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void> {
@@ -112,7 +130,7 @@ function firstSet(
   domainPrefix: DomainPrefix,
   versions: Versions,
 ): TokenSet {
-  const { access, refreshToken, oddities } = response;
+  const { access, refreshToken, oddities, scope } = response;
   const problem = !access
     ? "it holds no usable access_token"
     : refreshToken
@@ -124,5 +142,6 @@ function firstSet(
       { domainPrefix },
     );
   }
-  return quiet({ domainPrefix, access, refreshToken, issuedAt: requestedAt, version: versions.next() });
+  const set = { domainPrefix, access, refreshToken, issuedAt: requestedAt, version: versions.next() };
+  return quiet(scope === undefined ? set : { ...set, scope });
 }

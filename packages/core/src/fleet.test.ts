@@ -69,9 +69,10 @@ describe("retailers", () => {
     ["empty pages without end", () => page([], String(Math.random()))],
     ["an error", () => Promise.reject(new Error("away"))],
   ])("of a store that answers %s is a StoreFailedError", async (_, list) => {
-    const { pos } = start({ store: { ...memoryStore(), list: async () => list() } as TokenStore });
+    const { pos, types } = start({ store: { ...memoryStore(), list: async () => list() } as TokenStore });
     expect(await failureOf(all(pos.retailers()))).toMatchObject({ code: "store_failed", operation: "list" });
     expect(await failureOf(pos.renewDue())).toMatchObject({ code: "store_failed", operation: "list" });
+    expect(types()).toEqual(["store_failed", "store_failed"]);
   });
 
   function circle(): unknown {
@@ -178,6 +179,22 @@ describe("renewDue", () => {
     held.release();
     await caller;
     expect(await run).toMatchObject({ seen: 2, due: 1, renewed: 0, elsewhere: 1, failed: 0 });
+  });
+
+  test("does not take the note of a 429 for a renewal, and tells what it cannot read", async () => {
+    const shared = { store: memoryStore(), lock: memoryLock() };
+    const first = await fleet(1, shared);
+    const second = start(shared, first.service, first.time);
+    first.time.now += DAY_MS - 100_000;
+    first.service.always(() => json({}, 429));
+    const reports = await Promise.all([first, second].map(({ pos }) => pos.renewDue()));
+    expect(reports.map(({ elsewhere, renewed }) => elsewhere + renewed)).toEqual([0, 0]);
+    expect(first.service.spent()).toHaveLength(1);
+
+    const store = { ...shared.store, load: async () => ({ version: "damaged" }) as never };
+    const third = start({ store }, first.service, { now: first.time.now + DAY_MS });
+    expect(await third.pos.renewDue()).toMatchObject({ seen: 1, due: 1, failed: 1 });
+    expect(third.events).toMatchObject([{ type: "renewal_failed", error: { code: "bad_stored_tokens" } }]);
   });
 
   test("a retailer that disconnects meanwhile is seen, not due", async () => {

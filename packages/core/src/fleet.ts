@@ -9,20 +9,23 @@ const MOST_EMPTY_PAGES = 100_000;
 /**
  * All retailers that a store holds, page by page.
  *
+ * @param failed told if the list never ends; other failures are told by the store.
  * @throws {TypeError} the store cannot list.
  */
 export function pagesThrough(
   store: CheckedStore,
   signal: AbortSignal | undefined,
+  failed: (error: StoreFailedError) => void,
 ): AsyncGenerator<RetailerStatus, void, void> {
   const { list } = store;
   if (!list) throw new TypeError("store has no list(): its retailers cannot be asked for");
-  return pages(list, signal);
+  return pages(list, signal, failed);
 }
 
 async function* pages(
   list: NonNullable<CheckedStore["list"]>,
   signal: AbortSignal | undefined,
+  failed: (error: StoreFailedError) => void,
 ): AsyncGenerator<RetailerStatus, void, void> {
   const turns = turnsNoticed();
   let cursor: string | undefined;
@@ -36,8 +39,11 @@ async function* pages(
     }
     empty = page.retailers.length === 0 ? empty + 1 : 0;
     cursor = page.cursor;
-    if (empty > MOST_EMPTY_PAGES || (cursor !== undefined && turns(cursor)))
-      throw new StoreFailedError("list", "The store's list() does not come to an end");
+    if (empty > MOST_EMPTY_PAGES || (cursor !== undefined && turns(cursor))) {
+      const error = new StoreFailedError("list", "The store's list() does not come to an end");
+      failed(error);
+      throw error;
+    }
   } while (cursor !== undefined);
 }
 

@@ -273,6 +273,21 @@ describe("what is handed out", () => {
     expect(await waiting).toBe("short");
   });
 
+  test("whoever joins a renewal whose token ends before it is saved gets one that lives", async () => {
+    const { gated, p0, service, time } = twoProcesses();
+    await p0.login();
+    time.now = T0 + DAY_MS - 1_000; // an early renewal starts beside this call
+    const save = gated.stop("save", AFTER);
+    expect(await p0.value()).toBe("access-shop-1");
+    await save.asked;
+    time.now += 2 * DAY_MS; // the machine slept
+    const joined = p0.value();
+    await settled();
+    save.goOn();
+    expect(await joined).toBe("access-shop-3");
+    expect(service.spent()).toHaveLength(2);
+  });
+
   test("a rejection reported while its token is being connected holds", async () => {
     const { gated, p0, service } = twoProcesses({ cacheMs: 10_000 });
     const tokens = await p0.login();

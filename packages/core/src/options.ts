@@ -68,6 +68,8 @@ export interface CheckedOptions {
   scope: string | undefined;
   store: TokenStore;
   lock: Lock;
+  /** Whether a lock was given: then other processes may know what this one does not. */
+  isShared: boolean;
   renewEarlyMs: number;
   cacheMs: number;
   timeoutMs: number;
@@ -95,6 +97,7 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
     scope: given(options.scope, (scope) => text("scope", scope)),
     store: store(options.store),
     lock: fn("lock", options.lock) ?? memoryLock(),
+    isShared: options.lock !== undefined,
     renewEarlyMs: duration("renewEarlyMs", options.renewEarlyMs, 300_000, 0),
     cacheMs: duration("cacheMs", options.cacheMs, 10_000, 0),
     timeoutMs: duration("timeoutMs", options.timeoutMs, 10_000, 1, LONGEST_TIMEOUT_MS),

@@ -1,11 +1,12 @@
 import type { BackOff } from "./back-off.js";
 import type { CheckedStore } from "./checked-store.js";
-import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
+import { isRetailPosError, NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import { pagesThrough } from "./fleet.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import type { Renewals } from "./renewals.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
+import type { TokenEvents } from "./token-events.js";
 import { isDueWithin, isLimited } from "./token-life.js";
 import type { TokenSet } from "./token-set.js";
 
@@ -41,6 +42,7 @@ export interface RenewDueOptions {
   store: CheckedStore;
   retailers: KnownRetailers;
   renewals: Renewals;
+  events: TokenEvents;
   backOff: BackOff;
   renewEarlyMs: number;
   clock: () => number;
@@ -53,12 +55,12 @@ const MOST_AT_ONCE = 1000;
 
 /** Renews what is due of all retailers in the store; safe in any number of processes at once (behaviour 14). */
 export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
-  const { store, retailers, renewals, backOff, renewEarlyMs, clock } = options;
+  const { store, retailers, renewals, events, backOff, renewEarlyMs, clock } = options;
 
   return async (ask = {}) => {
     const { withinMs, concurrency, signal } = checked(ask);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
-    const fleet = pagesThrough(store, undefined);
+    const fleet = pagesThrough(store, undefined, events.storeFailed);
     let isAtEnd = false;
 
     /** One of several that take the next retailer when they are done with theirs. */
@@ -97,8 +99,9 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
       if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
       if (signal?.aborted) return undefined;
       return await outcomeOf(held, stored);
-    } catch {
-      return "failed"; // told by the store, or by the renewal
+    } catch (error) {
+      if (!isRetailPosError(error) || error.code !== "store_failed") renewals.failed(held, error); // told by the store
+      return "failed";
     } finally {
       if (!wasKnown) retailers.forget(held); // a million retailers pass through here
     }

@@ -69,7 +69,7 @@ export function renewals(options: RenewalOptions): Renewals {
   async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
     const stored = await held.reload(); // never what was read before the lock was ours
     if (!stored) throw new NotConnectedError(held);
-    if (stored.version !== stale.version && held.isLive(stored)) return adopted(stored); // renewed while we queued
+    if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
     const reason = blocked(stored);
     if (reason) throw new Blocked(reason);
     let answer: TokenAnswer;
@@ -166,6 +166,11 @@ class Blocked {
   }
 }
 
+/** A note or a mark gives the set a new version, and leaves its tokens what they were. */
+function isAnother(stored: TokenSet, stale: TokenSet): boolean {
+  return stored.access.value !== stale.access.value || stored.issuedAt !== stale.issuedAt;
+}
+
 function adopted(set: TokenSet): Renewal {
   return { set, isIssuedHere: false };
 }
@@ -180,11 +185,13 @@ function throwIfUseless(held: HeldTokens, { response: { access } }: TokenAnswer)
 
 /** R4: a new refresh token takes the old one's place, no new one leaves it; without an access token the old stays. */
 function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
+  const scope = response.scope ?? stored.scope;
   return quiet({
     domainPrefix: stored.domainPrefix,
     access: response.access ?? stored.access,
     refreshToken: response.refreshToken ?? stored.refreshToken,
     issuedAt: response.access ? requestedAt : stored.issuedAt,
     version,
+    ...(scope !== undefined && { scope }),
   });
 }

@@ -27,6 +27,26 @@ describe("a call", () => {
     });
   });
 
+  test("takes a Request as init, and an init with getters, as the platform does", async () => {
+    const { client, seen } = await shop();
+    const init = new Request("https://caller.example/", {
+      method: "POST",
+      body: "tea",
+      headers: { "x-mine": "1" },
+    });
+    await client.fetch("/api/products", init);
+    class Options {
+      get method() {
+        return "DELETE";
+      }
+    }
+    await client.fetch("/api/products/1", new Options());
+    expect(seen).toMatchObject([
+      { method: "POST", body: "tea", headers: { "x-mine": "1", authorization: "Bearer access-1" } },
+      { method: "DELETE", url: "/shop/api/products/1" },
+    ]);
+  });
+
   test("takes a Request, with its method, headers and body", async () => {
     const { client, seen } = await shop();
     const request = new Request(`${client.baseUrl}/api/products`, {

@@ -53,7 +53,7 @@ export function retailerClients(
     input: string | URL | Request,
     init?: RequestInit,
   ): Promise<Response> {
-    const call = { ...init };
+    const call = membersOf(init);
     const url = addressWithin(baseUrl, input);
     const given = input instanceof Request ? input : undefined;
     const signal = call.signal ?? given?.signal;
@@ -110,6 +110,32 @@ function requestTo(url: string, given: Request, { body, method }: RequestInit): 
   const copy = body ? new Request(given, { method: method ?? given.method, body: "" }) : new Request(given);
   if (copy.url !== url) throw new TypeError("fetch was given a Request whose address changes");
   return copy;
+}
+
+const MEMBERS = [
+  "method",
+  "headers",
+  "body",
+  "signal",
+  "redirect",
+  "cache",
+  "credentials",
+  "mode",
+  "referrer",
+  "referrerPolicy",
+  "integrity",
+  "keepalive",
+  "duplex",
+] as const;
+
+/** As the platform reads it: a `Request` may be given there, whose members are no fields of its own. */
+function membersOf(init: RequestInit | undefined): RequestInit {
+  const members: Record<string, unknown> = { ...init };
+  for (const name of MEMBERS) {
+    const value = (init as Record<string, unknown> | undefined)?.[name];
+    if (value !== undefined && value !== null) members[name] = value;
+  }
+  return members;
 }
 
 /** Frees what nobody will read, and does not wait for it. */

@@ -69,6 +69,31 @@ test("a login that meets a 429 tells the other processes too", async () => {
   expect(service.seen).toHaveLength(sent);
 });
 
+test("a login in a process that knows nothing yet is held back, if the lock is shared", async () => {
+  const { all, more, service, until } = await limited({ processes: 1 });
+  await failureOf(all[0]?.value() as Promise<string>);
+  const sent = service.seen.length;
+  expect(await failureOf(more().pos.exchange("shop", "code"))).toMatchObject({ retryAt: until });
+  expect(service.seen).toHaveLength(sent);
+});
+
+test("a note of a 429 leaves the mark of a refused refresh token where it is", async () => {
+  const { all, store, time, service } = await limited({ processes: 1 });
+  const process = all[0] as ReturnType<typeof start>;
+  const set = await store.load(SHOP);
+  if (!set) throw new Error("nothing stored");
+  const load = store.load;
+  store.load = async (shop) => {
+    const loaded = await load(shop);
+    store.load = load; // the mark comes between this look and the note
+    await store.save({ ...set, version: "marked", refusedAt: time.now });
+    return loaded;
+  };
+  service.next(() => json({}, 429));
+  await failureOf(process.pos.exchange("shop", "code"));
+  expect(await store.load(SHOP)).toMatchObject({ refusedAt: time.now });
+});
+
 test("a login ends it, a limit more than an hour ahead is not believed, and nothing early goes out", async () => {
   const { all, service, store, time, until } = await limited({ processes: 1 });
   const process = all[0] as ReturnType<typeof start>;

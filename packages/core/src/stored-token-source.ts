@@ -54,7 +54,9 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       const reason = isJoining ? undefined : renewals.blocked(set);
       if (reason) throw reason;
       try {
-        return (await renewals.renew(held, set)).set.access;
+        const renewed = (await renewals.renew(held, set)).set;
+        // What ended while it was saved is good for those who asked for it, not for those who joined later.
+        if (!isJoining || joined > 0 || held.isLive(renewed)) return renewed.access;
       } catch (error) {
         // A person may have logged in meanwhile. What lives now is served, whatever failed.
         if (held.set && held.isLive(held.set)) return held.set.access;

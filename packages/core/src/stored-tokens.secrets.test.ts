@@ -299,3 +299,16 @@ function expectNoSecretIn(text: string): void {
     }
   }
 }
+
+test("whatever a foreign store says about a record that nobody has heard of shows no token", async () => {
+  const fail = async () => {
+    throw new Error('cannot touch {"refreshToken":"somebody-elses-refresh-token"}, sorry');
+  };
+  const { pos, events, login } = start({ store: { load: fail, save: fail, remove: fail, claim: fail } });
+  const asked = [login(), pos.disconnect("shop"), pos.claim("key", 1000), pos.status("shop")];
+  const errors = await Promise.all(asked.map((work) => work.catch((error: unknown) => error)));
+  for (const error of errors) expect(error).toMatchObject({ code: "store_failed" });
+  const shown = inspect([errors, events], { depth: 12, showHidden: true });
+  expect(shown).toContain("cannot touch");
+  expect(shown).not.toContain("somebody-elses");
+});

@@ -39,6 +39,8 @@ export interface StoredTokens {
   renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
   /** The 429 that this process's copy has a note of, for a login that is about to be sent. */
   limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
+  /** Reads the store for that note, if this process's copy is not trusted. What fails is told by the store. */
+  lookForLimit(domainPrefix: DomainPrefix): Promise<void>;
   /** A login met a 429: notes it on what is stored for the retailer, if there is anything. */
   limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void>;
 }
@@ -70,9 +72,10 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   return {
     status,
-    retailers: (signal) => pagesThrough(store, signal),
-    renewDue: dueRenewals({ ...options, store, retailers, renewals }),
+    retailers: (signal) => pagesThrough(store, signal, events.storeFailed),
+    renewDue: dueRenewals({ ...options, store, retailers, renewals, events }),
     limit,
+    lookForLimit,
     limited,
     source: (domainPrefix) => sourceOf(known(domainPrefix)),
     client(domainPrefix, make) {
@@ -111,6 +114,11 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   function limit(domainPrefix: DomainPrefix): RateLimitedError | undefined {
     const set = retailers.get(domainPrefix)?.set;
     return set && renewals.limit(set);
+  }
+
+  async function lookForLimit(domainPrefix: DomainPrefix): Promise<void> {
+    const held = retailers.of(domainPrefix);
+    if (!held.isTrusted()) await held.look(held.asked).catch(() => {});
   }
 
   async function limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void> {

@@ -216,7 +216,8 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
 /** What an answer means that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
 function failureOf(answer: Answer, grant: Grant): Error {
   const ours = ourErrorFor(answer, grant); // made in any case: a refused code has to be noted
-  return grant.parseErrorResponse?.(answer.body ?? "", answer.status) ?? ours;
+  const own = grant.parseErrorResponse?.(answer.body ?? "", answer.status);
+  return own ? (withoutSecrets(own, grant.secrets) as Error) : ours; // the body may repeat what was sent
 }
 
 function ourErrorFor(

@@ -8,6 +8,8 @@ export interface TokenResponse {
   readonly access?: AccessToken;
   /** Absent when the field is not a non-empty text: the stored one stays (R4). */
   readonly refreshToken?: string;
+  /** What was granted, if the answer says so and it is not empty. */
+  readonly scope?: string;
   /** The answer names another retailer than the one asked. Nothing of it may be used. */
   readonly otherRetailer?: true;
   /** What is odd about the rest; deadly for a fresh login, not for a renewal. */
@@ -37,6 +39,8 @@ export function readTokenResponse(
   if (isBearerValue(access_token))
     response.access = expiresAt === undefined ? { value: access_token } : { value: access_token, expiresAt };
   if (typeof refresh_token === "string" && refresh_token !== "") response.refreshToken = refresh_token;
+  const { scope } = fields;
+  if (typeof scope === "string" && scope !== "") response.scope = scope;
   if (namesAnother(fields["domain_prefix"], domainPrefix)) response.otherRetailer = true;
   return response;
 }

@@ -5,6 +5,7 @@ import Fastify from "fastify";
 import Koa from "koa";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "../../../test/support/listen.js";
+import { later } from "../../core/testing/fake-service.js";
 import { nodeHandler } from "./index.js";
 
 describe("a request", () => {
@@ -113,6 +114,32 @@ describe("an answer", () => {
     const answer = await fetch(origin);
     expect((await answer.arrayBuffer()).byteLength).toBe(128 * 65_536);
     expect(longestQueue).toBeLessThan(1_000_000);
+  });
+
+  test.each([
+    ["with a body", () => new Response("late")],
+    ["without one", () => new Response(null, { status: 204 })],
+  ])("%s, whose client left before it was there, settles", async (_, answer) => {
+    let settled = false;
+    const left = later();
+    const done = later();
+    const origin = await serve((req, res) => {
+      res.once("close", () => left.resolve());
+      const handler = nodeHandler(async () => {
+        await left.promise;
+        return answer();
+      });
+      void handler(req, res).finally(() => {
+        settled = true;
+        done.resolve();
+      });
+    });
+    const asking = request(origin).on("error", () => {});
+    asking.end();
+    await once(asking, "socket");
+    setTimeout(() => asking.destroy(), 100);
+    await done.promise;
+    expect(settled).toBe(true);
   });
 
   test("whose reader has gone is given up", async () => {

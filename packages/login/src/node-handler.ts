@@ -85,7 +85,11 @@ async function send(answer: Response, req: IncomingMessage, res: ServerResponse)
   if (cookies.length > 0) res.setHeader("set-cookie", [...others, ...cookies]);
   res.flushHeaders();
   if (answer.body && req.method !== "HEAD") await pour(answer.body, res);
-  await new Promise<void>((resolve) => res.end(() => resolve()));
+  if (res.destroyed || res.closed) return; // nobody is there any more
+  await new Promise<void>((resolve) => {
+    res.once("close", resolve); // a client that leaves meanwhile gets no end
+    res.end(() => resolve());
+  });
 }
 
 /** Waits for whoever reads slowly, and stops when they are gone. */

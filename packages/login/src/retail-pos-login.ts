@@ -36,6 +36,8 @@ export interface TokenParams {
   expires_in?: number;
   /** The retailer's, also where the response named none. */
   domain_prefix: DomainPrefix;
+  /** What was granted, if the service said so and it is not empty. */
+  scope?: string;
 }
 
 /** What the tokens of a login say about it. */
@@ -52,7 +54,7 @@ export function profileOf(domainPrefix: DomainPrefix): RetailPosProfile {
 }
 
 /** Printing it shows no token; reading it does. */
-function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenParams {
+function paramsOf({ access, domainPrefix, issuedAt, scope }: TokenSet): TokenParams {
   const params: TokenParams = {
     access_token: access.value,
     token_type: "Bearer",
@@ -61,6 +63,7 @@ function paramsOf({ access, domainPrefix, issuedAt }: TokenSet): TokenParams {
       expires_in: Math.round((access.expiresAt - issuedAt) / 1000),
     }),
     domain_prefix: domainPrefix,
+    ...(scope !== undefined && { scope }),
   };
   const shown = { ...params, access_token: "[hidden]" };
   return Object.defineProperty(params, Symbol.for("nodejs.util.inspect.custom"), { value: () => shown });

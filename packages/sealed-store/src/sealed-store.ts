@@ -24,7 +24,7 @@ export interface SealedStore extends TokenStore {
 
 /**
  * The same store, with access and refresh tokens encrypted before they reach it. What else a set holds stays
- * readable: retailer, version, instants. It lists and claims if the store does. Loading rejects with a
+ * readable: retailer, version, instants, scope. It lists and claims if the store does. Loading rejects with a
  * `StoredTokensError` if a record is not sealed, was changed, is another retailer's or of another version, or was
  * sealed with a key not given here.
  *
