@@ -1,6 +1,15 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { failureOf, fakeService, json, oauthError, type Script, start, T0 } from "../testing/fake-service.js";
+import {
+  failureOf,
+  fakeService,
+  json,
+  later,
+  oauthError,
+  type Script,
+  start,
+  T0,
+} from "../testing/fake-service.js";
 import { RateLimitedError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 
