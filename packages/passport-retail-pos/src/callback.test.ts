@@ -225,6 +225,18 @@ describe("the method", () => {
   });
 });
 
+test("a login that starts with a POST is answered by 303, which nobody repeats with its body; a GET by 302", async () => {
+  const { service, site } = await open();
+  const posted = await browser().open(site.callbackUrl, {
+    method: "POST",
+    body: new URLSearchParams("pin=1234"),
+  });
+  expect(posted.status).toBe(303);
+  expect(posted.location).toMatch(/^https:\/\/login\.example\.com\/connect\?/);
+  expect((await browser().open(site.loginUrl)).status).toBe(302);
+  expect(service.seen).toEqual([]);
+});
+
 test("a login may start with a query of its own", async () => {
   const { site } = await open();
   for (const query of ["?next=/cart", "?state=abc", "?domain_prefix=shop", "?scope=all"]) {

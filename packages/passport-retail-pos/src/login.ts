@@ -51,7 +51,7 @@ export interface LoginView {
   profileOf(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile>;
   success(user: unknown, info: object): void;
   fail(info: unknown, status?: number): void;
-  redirect(url: string): void;
+  redirect(url: string, status?: number): void;
   error(error: unknown): void;
 }
 
@@ -77,7 +77,8 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     if (isCallback(req, options.callbackURL ?? view.callbackURL ?? view.redirectUri))
       return await finish(view, req, options);
     const url = await start(view, req, options);
-    return () => view.redirect(url);
+    // RFC 9700, section 4.12: a browser follows a 303 with a GET, whatever came with the POST.
+    return () => (req.method === "POST" ? view.redirect(url, 303) : view.redirect(url));
   } catch (error) {
     if (error instanceof LoginFailure) {
       const { code, message, status } = error;

@@ -192,7 +192,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
       profileOf: (accessToken, byDefault) => this.loadProfile(accessToken, byDefault),
       success: (user, info) => success.call(this, user, info),
       fail: (info, status) => fail.call(this, info, status),
-      redirect: (url) => redirect.call(this, url),
+      redirect: (...where) => redirect.apply(this, where),
       error: (problem) => error.call(this, problem),
     };
   }
