@@ -40,9 +40,23 @@ export interface RetailPos {
    * @throws {StoreFailedError} the lock could not be taken; nothing was sent.
    */
   exchange(domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet>;
-  /** Keeps a fresh login: replaces whatever is stored for its retailer. */
+  /**
+   * Keeps a fresh login: replaces whatever is stored for its retailer. A rejection of its access token that was
+   * reported before still counts.
+   *
+   * @throws {TypeError} `tokens` is no token set; the message names the field.
+   * @throws {InvalidDomainPrefixError}
+   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds: it may keep the login later.
+   * @throws {StoredTokensError} the store holds the tokens of another application (client id); nothing was changed.
+   */
   connect(tokens: TokenSet): Promise<void>;
-  /** Forgets the retailer. The service has no way to revoke tokens (section 3), so none is told. */
+  /**
+   * Forgets the retailer. The service has no way to revoke tokens (section 3), so it is not told. Other processes may
+   * go on with their copy for `cacheMs`.
+   *
+   * @throws {InvalidDomainPrefixError}
+   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds: it may forget them later.
+   */
   disconnect(domainPrefix: string): Promise<void>;
   /** The retailer's tokens. @throws {InvalidDomainPrefixError} */
   tokens(domainPrefix: string): TokenSource;

@@ -11,13 +11,15 @@ export interface TokenAsk {
 /** Anything that hands out bearer tokens. Callers cannot tell one kind from another. */
 export interface TokenSource {
   /**
-   * A token that is good now; waits for a renewal only where there is no such token.
+   * A token that is good now; waits for a renewal only if there is no such token.
    *
    * @throws {NotConnectedError} nothing is stored for the retailer.
    * @throws {ReconnectRequiredError} the service refused the refresh token, or a personal token was rejected.
    * @throws {RateLimitedError | TokenEndpointError | TokenResponseError | ClientRefusedError} no live token
    * is left and renewing failed.
-   * @throws the signal's reason, when the caller's own signal is aborted.
+   * @throws {StoreFailedError} no live token is left, and the store or the lock failed.
+   * @throws {StoredTokensError} what is stored is no token set of this retailer and this application.
+   * @throws the signal's reason, if the caller's own signal is aborted.
    */
   token(ask?: TokenAsk): Promise<AccessToken>;
   /**
