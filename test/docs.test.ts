@@ -94,7 +94,8 @@ describe("every whole program is run:", () => {
       const { document, mark } = block;
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
-      const [, testFile] = /^run by (test\/(?:readme|docs)\.test\.ts)$/.exec(mark) ?? [];
+      const [, testFile] =
+        /^run by (test\/(?:readme|docs|frameworks)\.test\.ts)(?: as \S+)?$/.exec(mark) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
       expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);
     },

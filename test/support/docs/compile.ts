@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Block, isOnlyParsed, root } from "./documents.js";
 
 // There, so that the packages are found as an installed application finds them.
@@ -45,21 +45,31 @@ function readerOf({ document, heading, language }: Block): Reader {
   return (framework as Reader | undefined) ?? "express";
 }
 
-function fileOf({ document, line, language }: Block): string {
-  return `${document.replaceAll("/", "--")}.${line}.m${language}`;
+/** A block that others import says its path: `run by test/frameworks.test.ts as lib/session.js`. */
+function fileOf({ document, line, language, mark }: Block): string {
+  const [, path] = / as (\S+)$/.exec(mark) ?? [];
+  return path ?? `${document.replaceAll("/", "--")}.${line}.m${language}`;
 }
 
 function compile(reader: Reader, blocks: ReadonlyMap<string, Block>) {
   const { strict, names } = readers[reader];
   const cwd = join(folder, reader);
   mkdirSync(cwd, { recursive: true });
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ type: "module" }));
   for (const [file, block] of blocks) {
+    mkdirSync(dirname(join(cwd, file)), { recursive: true });
     // In the lines it has in the document, for the messages.
     writeFileSync(join(cwd, file), "\n".repeat(block.line - 1) + block.text + sameTypes(block));
   }
   const compilerOptions = {
     ...{ target: "ES2023", lib: ["ES2023"], module: "NodeNext", moduleDetection: "force", types: ["node"] },
-    ...{ strict, exactOptionalPropertyTypes: strict, allowJs: true, checkJs: true },
+    ...{
+      strict,
+      exactOptionalPropertyTypes: strict,
+      allowJs: true,
+      checkJs: true,
+      experimentalDecorators: true,
+    },
     ...{ noEmit: true, skipLibCheck: true, esModuleInterop: true },
   };
   const support = join(root, "test", "support", "docs");
@@ -71,9 +81,9 @@ function compile(reader: Reader, blocks: ReadonlyMap<string, Block>) {
   ];
   writeFileSync(join(cwd, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
   const said = tsc(cwd);
-  const problems = [...said.matchAll(/^(?:.*\/)?([^/\n(]+)\((\d+),\d+\): error (TS.*(?:\n {2,}.*)*)$/gm)].map(
-    ([, file = "", line, message]) => ({ file, line: Number(line), message }),
-  );
+  const problems = [
+    ...said.matchAll(/^(?:.*\/\.docs\/\w+\/)?([^\n(]+)\((\d+),\d+\): error (TS.*(?:\n {2,}.*)*)$/gm),
+  ].map(([, file = "", line, message]) => ({ file, line: Number(line), message }));
   if (problems.length === 0 && said !== "") throw new Error(said); // about the settings, not about a file
   return problems;
 }

@@ -9,4 +9,10 @@ declare module "fastify" {
   }
 }
 
+declare module "@fastify/secure-session" {
+  interface SessionData {
+    store: string;
+  }
+}
+
 export {};

@@ -1,0 +1,438 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { retailPos } from "@retail-pos/core";
+import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
+import { redisTokens } from "@retail-pos/store-redis";
+import type { Redis } from "ioredis";
+import { rolldown } from "rolldown";
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { startServer } from "../packages/store-redis/testing/server.js";
+import { browser } from "./support/browser.js";
+import { type Block, blocksOf, root } from "./support/docs/documents.js";
+import { listen } from "./support/listen.js";
+
+// What docs/frameworks.md shows runs as it stands there, on the built packages, and is as short as we say.
+
+const store = "harbour-coffee";
+const blocks = blocksOf("docs/frameworks.md").filter(({ mark }) =>
+  mark.startsWith("run by test/frameworks.test.ts"),
+);
+/** Of this file alone. Where no `redis-server` is installed its tests are skipped; where `CI` is set they fail instead. */
+const redis = await startServer();
+if (!redis && process.env["CI"])
+  throw new Error("With CI set nothing may be skipped: there is no redis-server");
+afterAll(() => redis?.close());
+
+mkdirSync(join(root, "node_modules", ".frameworks"), { recursive: true });
+const folder = mkdtempSync(join(root, "node_modules", ".frameworks", "run-")); // there, so that packages are found
+writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let sandbox: Sandbox;
+let port: number;
+
+beforeEach(async () => {
+  port = await freePort();
+  sandbox = await startSandbox({ redirectUri: `http://localhost:${port}/auth/retail-pos/callback` });
+});
+afterEach(() => sandbox.close());
+
+describe.each(["Express", "Koa", "Fastify", "Hono", "NestJS", "`node:http`"])(
+  "the program for %s",
+  (heading) => {
+    test("logs in, calls, and goes on calling when the token has ended", async () => {
+      await start(await programUnder(heading));
+      const person = browser();
+      const stranger = await person.open(at("/products"));
+      expect([301, 302, 401]).toContain(stranger.status);
+      expect(sandbox.requests).toHaveLength(0);
+
+      const [tab, other] = await Promise.all([person.open(login()), person.open(login())]);
+      expect((await person.open(sandbox.consent(tab.location, store))).location).toBe("/products");
+      expect((await person.open(at("/products"))).body).toContain("House espresso");
+      expect((await person.open(sandbox.consent(other.location, store))).location).toBe("/products");
+      sandbox.expire(store);
+      expect((await person.open(at("/products"))).body).toContain("House espresso");
+      expect(sandbox.tokenRequests(store).map(({ grantType }) => grantType)).toEqual([
+        "authorization_code",
+        "authorization_code",
+        "refresh_token",
+      ]);
+    });
+
+    test("refuses what it must, and says when to come back", async () => {
+      await start(await programUnder(heading));
+      const person = browser();
+      const callback = sandbox.consent((await person.open(login())).location, store);
+      for (const query of ["error=access_denied", "code=c&domain_prefix=shop&state=forged-by-somebody"])
+        expect((await person.open(at(`/auth/retail-pos/callback?${query}`))).status).toBe(403);
+      expect((await person.open(callback)).location).toBe("/products");
+      expect((await person.open(callback)).status).toBe(403);
+      expect(sandbox.tokenRequests()).toHaveLength(1);
+
+      const again = sandbox.consent((await person.open(login())).location, store);
+      sandbox.limit(store, 60_000);
+      sandbox.expire(store);
+      for (const address of [again, at("/products")]) {
+        const answer = await person.open(address);
+        expect([answer.status, answer.headers.get("retry-after")]).toEqual([
+          503,
+          expect.stringMatching(/^\d+$/),
+        ]);
+      }
+    });
+  },
+);
+
+describe.skipIf(!redis)("the files for Next.js, bundled route by route as Next does", () => {
+  const routes = ["auth/retail-pos", "auth/retail-pos/callback", "products"];
+  let server: string;
+
+  beforeEach(async () => {
+    await redis?.admin.flushall();
+    for (const block of blocks) if (pathOf(block)) write(pathOf(block) as string, block.text);
+    for (const route of routes) await bundle(`app/${route}/route.js`, `built/${route}.js`);
+    server = write("next.js", nextLike(routes));
+  });
+
+  test("load without an environment, as at build time", async () => {
+    const imports = routes.map((route) => `await import("./built/${route}.js");`);
+    const program = spawn(process.execPath, [write("build.js", imports.join("\n"))], { env: {} });
+    expect(await new Promise((resolve) => program.once("close", resolve))).toBe(0);
+  });
+
+  test("share one client in a process, though each bundle has its own copy of the module", async () => {
+    await start(server);
+    const person = browser();
+    expect((await person.open(at("/products"))).location).toBe("/auth/retail-pos");
+    const [one, other] = await Promise.all([person.open(login()), person.open(login())]);
+    for (const { location } of [other, one]) {
+      const callback = sandbox.consent(location, store);
+      expect((await person.open(callback)).location).toBe("/products");
+      expect((await person.open(callback)).status).toBe(403);
+    }
+    expect((await person.open(at("/products"))).body).toContain("House espresso");
+    expect((await person.open(at("/clients"))).body).toBe("1");
+  });
+
+  test("finish in one process a login that started in another, and call in both", async () => {
+    await start(server);
+    const secondPort = await freePort();
+    await start(server, { PORT: String(secondPort) });
+    const person = browser();
+    const elsewhere = `http://localhost:${secondPort}`;
+    const { location } = await person.open(`${elsewhere}/auth/retail-pos`);
+    expect((await person.open(sandbox.consent(location, store))).location).toBe("/products");
+    sandbox.expire(store);
+    for (const origin of [elsewhere, at("")])
+      expect((await person.open(`${origin}/products`)).body).toContain("House espresso");
+    expect(sandbox.tokenRequests(store)).toHaveLength(2); // the login, and one renewal for both
+  });
+
+  test("answer a limited service with 503 and Retry-After", async () => {
+    await start(server);
+    const person = browser();
+    await person.open(sandbox.consent((await person.open(login())).location, store));
+    sandbox.limit(store, 60_000);
+    sandbox.expire(store);
+    const answer = await person.open(at("/products"));
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  });
+});
+
+describe("the rule for queue workers", () => {
+  const clock = virtualClock();
+  let retryAtOf: (error: unknown, attempt: number) => number | undefined;
+
+  beforeEach(async () => {
+    const file = write("queue.js", blockUnder("Queue workers").text);
+    ({ retryAtOf } = await import(pathToFileURL(file).href));
+  });
+
+  test("later, at the instant that the service named", async () => {
+    const error = await failureOf((service) => void service.limit(store, 60_000));
+    expect(error).toMatchObject({ code: "rate_limited" });
+    expect(retryAtOf(error, 1)).toBe((error as { retryAt: number }).retryAt);
+  });
+
+  test.each([
+    ["token_endpoint_failed", (service: Sandbox) => void service.fault(503)],
+    ["bad_token_response", (service: Sandbox) => void service.fault("html")],
+  ])("later, and later with each attempt: %s", async (code, trouble) => {
+    const error = await failureOf(trouble);
+    expect(error).toMatchObject({ code });
+    expect(retryAtOf(error, 3)).toBeGreaterThan(Date.now());
+    expect(retryAtOf(error, 9)).toBeGreaterThan(Number(retryAtOf(error, 3)));
+  });
+
+  test("later: a network that fails", () => {
+    expect(retryAtOf(new TypeError("fetch failed"), 1)).toBeGreaterThan(Date.now());
+  });
+
+  test.each([
+    ["reconnect_required", (service: Sandbox) => void service.refuse(store), {}],
+    ["client_refused", () => {}, { clientSecret: "not the application's" }],
+  ])("never: %s", async (code, trouble, wrong) => {
+    const error = await failureOf(trouble, wrong);
+    expect(error).toMatchObject({ code });
+    expect(retryAtOf(error, 1)).toBeUndefined();
+  });
+
+  test.each([
+    ["not_connected", store],
+    ["invalid_domain_prefix", "evil.example/"],
+  ])("never: %s", async (code, retailer) => {
+    const client = retailPos({ ...settings() });
+    const error = await Promise.resolve()
+      .then(() => client.retailer(retailer).token())
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code });
+    expect(retryAtOf(error, 1)).toBeUndefined();
+  });
+
+  /** What a worker gets whose token has ended. */
+  async function failureOf(trouble: (service: Sandbox) => void, wrong: object = {}): Promise<unknown> {
+    await sandbox.close();
+    sandbox = await startSandbox({ clock, lifetimeMs: 600_000 });
+    const kept = retailPos({ ...settings(), clock });
+    const code = sandbox.approve(store).searchParams.get("code") as string;
+    const tokens = await kept.exchange(store, code);
+    const worker = retailPos({ ...settings(), ...wrong, clock });
+    await worker.connect(tokens);
+    clock.advance(600_000);
+    trouble(sandbox);
+    return worker
+      .retailer(store)
+      .token()
+      .then(
+        () => "no error",
+        (reason) => reason,
+      );
+  }
+});
+
+describe.skipIf(!redis)("the serverless program", () => {
+  const { text } = blockUnder("Serverless");
+  const program = (source: string) => write("serverless.js", source);
+
+  beforeEach(connectWithHalfAMinuteLeft);
+
+  test("renews nothing in the background", async () => {
+    program(text);
+    expect(await outputOf("products", "products", "products")).toEqual(["8", "8", "8"]);
+    expect(sandbox.tokenRequests(store)).toHaveLength(1); // the login's
+  });
+
+  test("which it would do without its setting", async () => {
+    program(text.replace(/^ *renewEarlyMs: 0.*$/m, ""));
+    await outputOf("products", "products", "products");
+    expect(sandbox.tokenRequests(store)).toHaveLength(2);
+  });
+
+  test("renews by the clock what ends soon", async () => {
+    program(text);
+    const [report, products] = await outputOf("renew", "products");
+    expect(JSON.parse(report ?? "")).toMatchObject({ due: 1, renewed: 1 });
+    expect(products).toBe("8");
+    expect(sandbox.tokenRequests(store)).toHaveLength(2);
+  });
+
+  async function connectWithHalfAMinuteLeft() {
+    await sandbox.close();
+    sandbox = await startSandbox({ lifetimeMs: 600_000 });
+    await redis?.admin.flushall();
+    const clock = () => Date.now() - 570_000;
+    const client = retailPos({ ...settings(), ...redisTokens({ client: redis?.admin as Redis }), clock });
+    const code = sandbox.approve(store).searchParams.get("code") as string;
+    await client.connect(await client.exchange(store, code));
+  }
+
+  /** What its functions answer, one after the other; of products their number. */
+  async function outputOf(...names: string[]): Promise<string[]> {
+    const file = write(
+      "calls.js",
+      `import * as program from "./serverless.js";
+      for (const name of ${JSON.stringify(names)}) {
+        const answer = await program[name]("${store}");
+        console.log(answer.data ? answer.data.length : JSON.stringify(answer));
+      }
+      process.exit();`,
+    );
+    const child = run(file);
+    let output = "";
+    child.stdout?.on("data", (chunk) => {
+      output += chunk;
+    });
+    await new Promise((resolve) => child.once("close", resolve));
+    return output.trim().split("\n");
+  }
+});
+
+describe("the lines that a team writes for login and bearer, client settings apart", () => {
+  test.each([
+    ["Express", 15, 0],
+    ["Koa", 15, 0],
+    ["Fastify", 15, 0],
+    ["Hono", 15, 0],
+    ["`node:http`", 15, 2], // and two of its routes
+    ["Next.js", 15, 0],
+    ["NestJS", 30, 1], // and one of its module: for which routes
+  ])("docs/frameworks.md, %s: at most %i", (heading, most, elsewhere) => {
+    const lines = blocks.filter((block) => block.heading === heading).flatMap(linesForLogin);
+    expect(lines.length).toBeGreaterThan(5);
+    expect(lines.length + elsewhere).toBeLessThanOrEqual(most);
+  });
+
+  test.each([
+    ["hono-login", 15, 0],
+    ["fastify-login", 15, 0],
+    ["nest-login", 30, 2], // and two of its module: the bearer, and for which routes
+  ])("examples/%s, src/login.ts: at most %i", (example, most, elsewhere) => {
+    const source = readFileSync(join(root, "examples", example, "src", "login.ts"), "utf8");
+    const lines = withoutComments(source.replaceAll(/^import [^;]*;$/gm, ""));
+    expect(lines.length).toBeGreaterThan(5);
+    expect(lines.length + elsewhere).toBeLessThanOrEqual(most);
+  });
+});
+
+function at(path: string): string {
+  return `http://localhost:${port}${path}`;
+}
+
+function login(): string {
+  return at("/auth/retail-pos");
+}
+
+async function freePort(): Promise<number> {
+  const free = await listen(() => {});
+  await free.close();
+  return free.port;
+}
+
+function settings() {
+  const { authUrl, baseUrl, application } = sandbox;
+  return { authUrl, baseUrl, ...application };
+}
+
+function blockUnder(heading: string): Block {
+  const [block, ...others] = blocks.filter((each) => each.heading === heading);
+  if (!block || others.length > 0)
+    throw new Error(`docs/frameworks.md: one program under ${heading}, please`);
+  return block;
+}
+
+/** Where a file is that others import, by the comment above it. */
+function pathOf({ mark }: Block): string | undefined {
+  return / as (\S+)$/.exec(mark)?.[1];
+}
+
+/** @returns the file's path. */
+function write(name: string, text: string): string {
+  const file = join(folder, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** The program of a framework as a file that Node runs. */
+async function programUnder(heading: string): Promise<string> {
+  const session = blocks.find((block) => pathOf(block) === "lib/session.js");
+  write("lib/session.js", session?.text ?? "");
+  const { language, text } = blockUnder(heading);
+  if (language === "js") return write("app.js", text);
+  const flags = ["--target", "ES2023", "--module", "NodeNext", "--experimentalDecorators", "--noCheck"];
+  const tsc = join(root, "node_modules", ".bin", "tsc"); // test/docs.test.ts looks at its types
+  await promisify(execFile)(tsc, [...flags, "--ignoreConfig", write("app.ts", text)]);
+  return join(folder, "app.js");
+}
+
+/** One file of a module and what it imports of the application's own. Packages stay imports. */
+async function bundle(from: string, to: string): Promise<void> {
+  const made = await rolldown({
+    input: join(folder, from),
+    external: /^[^./]/,
+    platform: "node",
+  });
+  await made.write({ file: join(folder, to), format: "esm" });
+  await made.close();
+}
+
+/** A server that calls route handlers as Next does: a bundle for each, a web request, the parameters as a promise. */
+function nextLike(routes: readonly string[]): string {
+  const entries = routes.map((route) => `["/${route}", await import("./built/${route}.js")]`);
+  return `
+    import { createServer } from "node:http";
+    import { getRequestListener } from "@hono/node-server";
+    const clients = [];
+    Object.defineProperty(globalThis, "retailPosOfThisProcess", {
+      get: () => clients.at(-1),
+      set: (made) => void clients.push(made),
+    });
+    const routes = new Map([${entries.join()}]);
+    const answer = (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname === "/clients") return new Response(String(clients.length));
+      const { GET } = routes.get(pathname) ?? {};
+      return GET ? GET(request, { params: Promise.resolve({}) }) : new Response(null, { status: 404 });
+    };
+    createServer(getRequestListener(answer)).listen(process.env.PORT);
+  `;
+}
+
+/** Runs a file until the test is over. */
+function run(file: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
+  const { authUrl, baseUrl, clientId, clientSecret, redirectUri } = settings();
+  const child = spawn(process.execPath, [file], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PORT: String(port),
+      RETAIL_POS_AUTH_URL: authUrl,
+      RETAIL_POS_BASE_URL: baseUrl,
+      RETAIL_POS_CLIENT_ID: clientId,
+      RETAIL_POS_CLIENT_SECRET: clientSecret,
+      RETAIL_POS_REDIRECT_URI: redirectUri,
+      SESSION_SECRET: "a secret of the tests, longer than 32 letters",
+      REDIS_URL: redis?.url,
+      ...more,
+    },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+/** Starts a server and waits until it answers. */
+async function start(file: string, more: NodeJS.ProcessEnv = {}): Promise<void> {
+  const child = run(file, more);
+  let errors = "";
+  child.stderr?.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const origin = `http://localhost:${more["PORT"] ?? port}`;
+  while (child.exitCode === null) {
+    try {
+      await fetch(`${origin}/nothing-here`);
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20)); // until it listens
+    }
+  }
+  throw new Error(`the program ended with ${child.exitCode}: ${errors}`);
+}
+
+/** The lines of a program that are there for login and bearer; all but the imports of a file that is one route of it. */
+function linesForLogin(block: Block): string[] {
+  if (pathOf(block)?.startsWith("app/auth/"))
+    return withoutComments(block.text.replaceAll(/^import .*$/gm, ""));
+  return block.text.split(/\n\n/).flatMap((paragraph) => {
+    const [, ours = ""] = paragraph.split(/^ *\/\/ (?:log in with store|call the API)$/m);
+    return withoutComments(ours);
+  });
+}
+
+function withoutComments(source: string): string[] {
+  const lines = source.replaceAll(/\/\*[\s\S]*?\*\//g, "").split("\n");
+  return lines.filter((line) => line.trim() !== "" && !line.trim().startsWith("//"));
+}
