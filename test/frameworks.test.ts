@@ -20,7 +20,7 @@ const store = "harbour-coffee";
 const blocks = blocksOf("docs/frameworks.md").filter(({ mark }) =>
   mark.startsWith("run by test/frameworks.test.ts"),
 );
-/** Of this file alone. Where no `redis-server` is installed its tests are skipped; where `CI` is set they fail instead. */
+/** Of this file alone. If no `redis-server` is installed its tests are skipped; with `CI` set they fail instead. */
 const redis = await startServer();
 if (!redis && process.env["CI"])
   throw new Error("With CI set nothing may be skipped: there is no redis-server");
@@ -422,7 +422,7 @@ async function start(file: string, more: NodeJS.ProcessEnv = {}): Promise<void> 
   throw new Error(`the program ended with ${child.exitCode}: ${errors}`);
 }
 
-/** The lines of a program that are there for login and bearer; all but the imports of a file that is one route of it. */
+/** The lines of a program that are there for login and bearer; of a file that is one route, all but the imports. */
 function linesForLogin(block: Block): string[] {
   if (pathOf(block)?.startsWith("app/auth/"))
     return withoutComments(block.text.replaceAll(/^import .*$/gm, ""));
