@@ -30,9 +30,11 @@ test.each(readdirSync(join(root, "examples")))(
     });
     const file = join(copy, "package.json");
     const manifest = JSON.parse(readFileSync(file, "utf8"));
-    for (const group of [manifest.dependencies, manifest.devDependencies]) {
-      for (const dependency of Object.keys(group))
-        if (tarballs.has(dependency)) group[dependency] = `file:${tarballs.get(dependency)}`;
+    // Also what a package of ours brings along: the registry knows another version of it, or none yet.
+    manifest.overrides = {};
+    for (const [ours, tarball] of tarballs) {
+      const groups = [manifest.dependencies, manifest.devDependencies].filter((group) => ours in group);
+      for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
     }
     writeFileSync(file, JSON.stringify(manifest));
 
