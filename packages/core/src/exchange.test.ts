@@ -86,6 +86,19 @@ test("what the service granted is kept, shown by status, and kept by a renewal t
   expect(await pos.status("shop")).toMatchObject({ scope: "products:read" });
 });
 
+test.each([
+  ["the client secret", "the-client-secret"],
+  ["the refresh token among others", "read refresh-token-one"],
+  ["no scope of RFC 6749", 'read "everything"'],
+  ["no text", 7],
+])("a scope that is %s is not kept", async (_, scope) => {
+  const { pos, service } = start();
+  service.next(() =>
+    json({ access_token: "access-one", refresh_token: "refresh-token-one", expires_in: 60, scope }),
+  );
+  expect(await pos.exchange("shop", "code")).not.toHaveProperty("scope");
+});
+
 test("an error that a hook makes of an answer shows neither code nor secret, in no event either", async () => {
   const { pos, service, events, counts } = start();
   service.next(({ form }) => new Response(`you sent ${form}`, { status: 500 }));

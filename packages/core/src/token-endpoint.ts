@@ -252,7 +252,11 @@ const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
   "temporarily_unavailable",
 ]);
 
-function usable({ status, body }: Answer, { domainPrefix }: Grant, requestedAt: number): TokenResponse {
+function usable(
+  { status, body }: Answer,
+  { domainPrefix, secrets }: Grant,
+  requestedAt: number,
+): TokenResponse {
   const refuse = (problem: string) =>
     new TokenResponseError(
       `The token endpoint of retailer "${domainPrefix}" answered ${status}, but ${problem}`,
@@ -265,7 +269,18 @@ function usable({ status, body }: Answer, { domainPrefix }: Grant, requestedAt: 
   if (!response) throw refuse("its body is no JSON object");
   if (response.otherRetailer) throw refuse("its domain_prefix names another retailer; nothing of it is used");
   if (!response.access && !response.refreshToken) throw refuse("it holds no usable access_token");
-  return response;
+  return withoutSecretScope(response, secrets);
+}
+
+/** Shorter ones are found in many a word, and are no secrets of a service. */
+const SHORTEST_SECRET = 6;
+
+/** The scope is stored as it is and shown to operators: one that repeats a secret is no scope. */
+function withoutSecretScope(response: TokenResponse, secrets: readonly string[]): TokenResponse {
+  const { scope, ...rest } = response;
+  const all = [...secrets, response.access?.value ?? "", response.refreshToken ?? ""];
+  const long = all.filter(({ length }) => length >= SHORTEST_SECRET);
+  return scope === undefined || redact(scope, long) === scope ? response : rest;
 }
 
 /** The service's own words, fit for a log line: short, printable, and without anything secret. */

@@ -39,8 +39,7 @@ export function readTokenResponse(
   if (isBearerValue(access_token))
     response.access = expiresAt === undefined ? { value: access_token } : { value: access_token, expiresAt };
   if (typeof refresh_token === "string" && refresh_token !== "") response.refreshToken = refresh_token;
-  const { scope } = fields;
-  if (typeof scope === "string" && scope !== "") response.scope = scope;
+  if (isScope(fields["scope"])) response.scope = fields["scope"];
   if (namesAnother(fields["domain_prefix"], domainPrefix)) response.otherRetailer = true;
   return response;
 }
@@ -70,6 +69,14 @@ function expiryOf({ expires_in, expires }: Record<string, unknown>, requestedAt:
     atSeconds !== undefined ? atSeconds * 1000 : undefined,
   ];
   return candidates.find((at) => at !== undefined && at > requestedAt);
+}
+
+/** Scope tokens with a space between (RFC 6749, section 3.3); no longer than anybody's list of permissions. */
+function isScope(value: unknown): value is string {
+  const token = "[\\x21\\x23-\\x5b\\x5d-\\x7e]+";
+  return (
+    typeof value === "string" && value.length <= 4096 && new RegExp(`^${token}( ${token})*$`).test(value)
+  );
 }
 
 function seconds(value: unknown): number | undefined {
