@@ -84,6 +84,19 @@ describe.each(["Express", "Koa", "Fastify", "Hono", "NestJS", "`node:http`"])(
         ]);
       }
     });
+
+    test("passes the API's own status on", async () => {
+      const file = await programUnder(heading);
+      const source = readFileSync(file, "utf8");
+      const missing = source.replace("api/products", "api/products/none");
+      expect(missing).not.toBe(source);
+      writeFileSync(file, missing);
+      await start(file);
+      const person = browser();
+      await person.open(sandbox.consent((await person.open(login())).location, store));
+      expect((await person.open(at("/products"))).status).toBe(404);
+      expect(sandbox.requests.at(-1)).toMatchObject({ status: 404 });
+    });
   },
 );
 
@@ -94,7 +107,7 @@ describe.skipIf(!redis)("the files for Next.js, bundled route by route as Next d
   beforeEach(async () => {
     await redis?.admin.flushall();
     for (const block of blocks) if (pathOf(block)) write(pathOf(block) as string, block.text);
-    for (const route of routes) await bundle(`app/${route}/route.js`, `built/${route}.js`);
+    for (const route of routes) await bundle(`app/${route}/route.ts`, `built/${route}.js`);
     server = write("next.js", nextLike(routes));
   });
 
@@ -116,6 +129,12 @@ describe.skipIf(!redis)("the files for Next.js, bundled route by route as Next d
     }
     expect((await person.open(at("/products"))).body).toContain("House espresso");
     expect((await person.open(at("/clients"))).body).toBe("1");
+  });
+
+  test("say which setting is missing", async () => {
+    await start(server, { REDIS_URL: "" });
+    const answer = await browser().open(login());
+    expect([answer.status, answer.body]).toEqual([500, expect.not.stringContaining("secret of the tests")]);
   });
 
   test("finish in one process a login that started in another, and call in both", async () => {

@@ -14,9 +14,12 @@ const readers = {
   hono: { strict: false, names: "names-hono.d.mts" },
   /** TypeScript is for those who want to know. */
   typescript: { strict: true, names: "names-express.d.mts" },
+  /** As the tsconfig.json of a new Next.js project is. */
+  next: { strict: true, names: "names-express.d.mts" },
 } as const;
 
 type Reader = keyof typeof readers;
+type Files = ReadonlyMap<string, Block>;
 
 /** What the compiler says about each block, against the built packages; by document and line. */
 export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]> {
@@ -25,12 +28,13 @@ export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]>
     blocks.map((block) => [block, isOnlyParsed(block) ? parserProblems(block) : []]),
   );
   const compiled = blocks.filter((block) => !isOnlyParsed(block));
+  const imported = new Map(compiled.filter(isImported).map((block) => [fileOf(block), block]));
   for (const reader of Object.keys(readers) as Reader[]) {
     const files = new Map(
       compiled.filter((block) => readerOf(block) === reader).map((block) => [fileOf(block), block]),
     );
     if (files.size === 0) continue;
-    for (const { file, line, message } of compile(reader, files)) {
+    for (const { file, line, message } of compile(reader, files, imported)) {
       const block = files.get(file);
       if (!block) throw new Error(`${file} ${line}: ${message}`);
       problems.get(block)?.push(`${block.document}:${line}: ${message}`);
@@ -40,9 +44,15 @@ export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]>
 }
 
 function readerOf({ document, heading, language }: Block): Reader {
+  if (heading === "Next.js") return "next";
   if (language === "ts") return "typescript";
   const framework = /koa|fastify|hono/i.exec(document + heading)?.[0].toLowerCase();
   return (framework as Reader | undefined) ?? "express";
+}
+
+/** A file like `lib/session.js`, which the programs of several frameworks import. */
+function isImported(block: Block): boolean {
+  return block.language === "js" && fileOf(block).startsWith("lib/");
 }
 
 /** A block that others import says its path: `run by test/frameworks.test.ts as lib/session.js`. */
@@ -51,30 +61,31 @@ function fileOf({ document, line, language, mark }: Block): string {
   return path ?? `${document.replaceAll("/", "--")}.${line}.m${language}`;
 }
 
-function compile(reader: Reader, blocks: ReadonlyMap<string, Block>) {
+function compile(reader: Reader, blocks: Files, imported: Files) {
   const { strict, names } = readers[reader];
   const cwd = join(folder, reader);
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, "package.json"), JSON.stringify({ type: "module" }));
-  for (const [file, block] of blocks) {
+  for (const [file, block] of [...imported, ...blocks]) {
     mkdirSync(dirname(join(cwd, file)), { recursive: true });
     // In the lines it has in the document, for the messages.
     writeFileSync(join(cwd, file), "\n".repeat(block.line - 1) + block.text + sameTypes(block));
   }
   const compilerOptions = {
-    ...{ target: "ES2023", lib: ["ES2023"], module: "NodeNext", moduleDetection: "force", types: ["node"] },
+    ...{ target: "ES2023", lib: ["ES2023"], moduleDetection: "force", types: ["node"] },
+    ...(reader === "next" ? { module: "ESNext", moduleResolution: "Bundler" } : { module: "NodeNext" }),
     ...{
       strict,
       exactOptionalPropertyTypes: strict,
       allowJs: true,
-      checkJs: true,
+      checkJs: !strict,
       experimentalDecorators: true,
     },
     ...{ noEmit: true, skipLibCheck: true, esModuleInterop: true },
   };
   const support = join(root, "test", "support", "docs");
   const files = [
-    ...blocks.keys(),
+    ...new Set([...imported.keys(), ...blocks.keys()]),
     join(support, "names.d.mts"),
     join(support, names),
     join(support, "drivers.d.mts"),
