@@ -44,10 +44,13 @@ export function readTokenResponse(
   return response;
 }
 
+/** As a number: see scripts/bundle.mjs. */
+const BYTE_ORDER_MARK = 0xfeff;
+
 /** The fields of a JSON object in a body, or `undefined`; a parse error would repeat the body. */
 export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(body.startsWith("\uFEFF") ? body.slice(1) : body);
+    const value: unknown = JSON.parse(body.charCodeAt(0) === BYTE_ORDER_MARK ? body.slice(1) : body);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;
