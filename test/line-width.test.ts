@@ -1,12 +1,12 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { filesIn } from "./support/files.js";
+import { root } from "./support/sources.js";
 
 // The formatter breaks code at 110 columns but never a comment, and a comment is what people read. Texts stay whole:
 // a message is searched for as it is written.
 
 const MOST = 120;
-const root = fileURLToPath(new URL("..", import.meta.url));
 
 test(`no comment is wider than ${MOST} columns`, () => {
   const files = ["packages", "examples", "test", "scripts", "bench"].flatMap(sourcesIn);
@@ -39,9 +39,5 @@ function isWideComment(line: string): boolean {
 }
 
 function sourcesIn(folder: string): string[] {
-  return readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return ["node_modules", "dist"].includes(entry.name) ? [] : sourcesIn(path);
-    return /\.(?:ts|mts|js|mjs)$/.test(entry.name) ? [path] : [];
-  });
+  return filesIn(folder).filter((file) => /\.(?:ts|mts|js|mjs)$/.test(file));
 }

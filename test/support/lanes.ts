@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { filesIn } from "./files.js";
 import { root, sources } from "./sources.js";
 
 /**
@@ -28,11 +29,7 @@ export function lanes(): Lanes {
 }
 
 function testFilesIn(folder: string): string[] {
-  return readdirSync(resolve(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`;
-    if (!entry.isDirectory()) return /\.test\.[jt]s$/.test(entry.name) ? [path] : [];
-    return ["node_modules", "dist"].includes(entry.name) ? [] : testFilesIn(path);
-  });
+  return filesIn(folder).filter((file) => /\.test\.[jt]s$/.test(file));
 }
 
 const isRealPart = (name: string) => REAL_PARTS.some((pattern) => pattern.test(name));
