@@ -4,6 +4,7 @@ import { isRetailPosError, NotConnectedError, ReconnectRequiredError } from "./e
 import { pagesThrough } from "./fleet.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
+import { noteFailure } from "./renewal-failure.js";
 import type { Renewals } from "./renewals.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
 import type { TokenEvents } from "./token-events.js";
@@ -100,7 +101,8 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
       if (signal?.aborted) return undefined;
       return await outcomeOf(held, stored);
     } catch (error) {
-      if (!isRetailPosError(error) || error.code !== "store_failed") renewals.failed(held, error); // told by the store
+      const isTold = isRetailPosError(error) && error.code === "store_failed"; // by the store
+      if (!isTold) noteFailure(held, error, options);
       return "failed";
     } finally {
       if (!wasKnown) retailers.forget(held); // a million retailers pass through here

@@ -5,17 +5,16 @@ import {
   RateLimitedError,
   ReconnectRequiredError,
   RejectedByApiError,
-  RetailPosError,
-  StoredTokensError,
-  StoreFailedError,
+  type RetailPosError,
   TokenResponseError,
 } from "./errors.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { type Lock, underLock } from "./lock.js";
+import { noteFailure } from "./renewal-failure.js";
+import { limitOf, refusalOf } from "./set-notes.js";
 import { join } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
-import { isLimited, isRefused } from "./token-life.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 
@@ -29,12 +28,8 @@ export interface Renewals {
   renew(held: HeldTokens, stale: TokenSet): Promise<Renewal>;
   /** Why no token request may go out for this set right now. */
   blocked(set: TokenSet): RetailPosError | undefined;
-  /** The 429 that is noted on the set, if it lasts. */
-  limit(set: TokenSet): RateLimitedError | undefined;
   /** Writes on the stored set that the service answered 429, for all processes; if there is one, and the store can. */
   noteLimit(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void>;
-  /** Notes what a failure means for the next attempt, and tells it. */
-  failed(held: HeldTokens, error: unknown): void;
 }
 
 export interface RenewalOptions {
@@ -50,7 +45,7 @@ export interface RenewalOptions {
 
 export function renewals(options: RenewalOptions): Renewals {
   const { endpoint, backOff, lock, versions, clientId, clock, events } = options;
-  return { renew, blocked, limit, noteLimit, failed };
+  return { renew, blocked, noteLimit };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
@@ -59,7 +54,7 @@ export function renewals(options: RenewalOptions): Renewals {
         return await underLock(lock, `${clientId}/${held.domainPrefix}`, () => renewLocked(held, stale));
       } catch (error) {
         if (error instanceof Blocked) throw error.reason;
-        failed(held, error);
+        noteFailure(held, error, options);
         throw error;
       }
     });
@@ -115,46 +110,15 @@ export function renewals(options: RenewalOptions): Renewals {
       throw problem;
     });
     if (!newest) throw new NotConnectedError(held);
-    const verdict = refusal(newest); // in the words that everybody gets from now on
+    const verdict = refusalOf(newest, clock()); // in the words that everybody gets from now on
     if (!verdict) return newest;
     if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
     throw verdict;
   }
 
   function blocked(set: TokenSet): RetailPosError | undefined {
-    return refusal(set) ?? backOff.renewal(set.domainPrefix) ?? limit(set);
-  }
-
-  function limit(set: TokenSet): RateLimitedError | undefined {
-    const { domainPrefix, limitedUntil } = set;
     const now = clock();
-    if (limitedUntil === undefined || !isLimited(set, now)) return undefined;
-    return new RateLimitedError(limitedUntil, now, undefined, { domainPrefix });
-  }
-
-  function refusal(set: TokenSet): ReconnectRequiredError | undefined {
-    const { domainPrefix, refusedAt } = set;
-    if (refusedAt === undefined || !isRefused(set, clock())) return undefined;
-    const when = new Date(refusedAt).toISOString();
-    return new ReconnectRequiredError(
-      `The service refused the refresh token of retailer "${domainPrefix}" at ${when}; log in with the store again`,
-      { domainPrefix },
-    );
-  }
-
-  function failed(held: HeldTokens, error: unknown): void {
-    const { domainPrefix, set } = held;
-    if (error instanceof ReconnectRequiredError || error instanceof NotConnectedError) return;
-    if (error instanceof StoreFailedError) {
-      backOff.pause(domainPrefix);
-      if (error.operation === "lock") events.storeFailed(error); // the store's own failures are told by it
-      return;
-    }
-    if (error instanceof RetailPosError && !(error instanceof StoredTokensError))
-      backOff.failed(domainPrefix, error);
-    else backOff.pause(domainPrefix);
-    if (error instanceof RateLimitedError) return; // told when the answer came
-    events.renewalFailed(domainPrefix, error, set !== undefined && held.isLive(set));
+    return refusalOf(set, now) ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
   }
 }
 

@@ -9,9 +9,11 @@ import { HeldTokens } from "./held-tokens.js";
 import { knownRetailers } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./renew-due.js";
+import { noteFailure } from "./renewal-failure.js";
 import { renewals as newRenewals } from "./renewals.js";
 import type { RetailerClient } from "./retailer-client.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
+import { limitOf } from "./set-notes.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
 import { tokenEvents } from "./token-events.js";
@@ -65,7 +67,8 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const events = tokenEvents(observe, clock);
   const store = checkedStore(options.store, versions, events.storeFailed);
   const renewals = newRenewals({ ...options, events });
-  const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread: renewals.failed };
+  const unread = (held: HeldTokens, error: unknown) => noteFailure(held, error, { ...options, events });
+  const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread };
   const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
   const sourceOf = storedTokenSources({ ...options, retailers, renewals, events });
   const claimHere = claimsInMemory(clock);
@@ -113,7 +116,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
 
   function limit(domainPrefix: DomainPrefix): RateLimitedError | undefined {
     const set = retailers.get(domainPrefix)?.set;
-    return set && renewals.limit(set);
+    return set && limitOf(set, clock());
   }
 
   async function lookForLimit(domainPrefix: DomainPrefix): Promise<void> {
