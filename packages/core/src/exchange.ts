@@ -8,7 +8,8 @@ import { type Lock, underLock } from "./lock.js";
 import type { LoginBackOff } from "./login-back-off.js";
 import type { CheckedOptions } from "./options.js";
 import type { StoredTokens } from "./stored-tokens.js";
-import type { ExchangeExtra, TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
+import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
+import type { ExchangeExtra } from "./token-grants.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 

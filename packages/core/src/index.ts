@@ -7,7 +7,7 @@ export type { RetailPosOptions } from "./options.js";
 export type { AcceptRetailer } from "./accept-retailer.js";
 export { type Settings, settingsFromEnv } from "./settings.js";
 export type { AuthorizationRequest } from "./authorization-url.js";
-export type { ExchangeExtra } from "./token-endpoint.js";
+export type { ExchangeExtra } from "./token-grants.js";
 export type { TokenAsk, TokenSource } from "./token-source.js";
 export type { AccessToken, TokenSet } from "./token-set.js";
 export type { RetailerClient } from "./retailer-client.js";

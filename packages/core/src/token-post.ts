@@ -1,0 +1,69 @@
+import { type Addresses, tokenUrl } from "./addresses.js";
+import { bodyOf } from "./answer-body.js";
+import { within } from "./deadline.js";
+import { TokenEndpointError } from "./errors.js";
+import { withoutSecrets } from "./secrets.js";
+import type { Grant } from "./token-grants.js";
+
+export interface PostOptions {
+  addresses: Addresses;
+  timeoutMs: number;
+  userAgent: string;
+  fetch: typeof globalThis.fetch;
+}
+
+/** What the token endpoint answered, whatever it means. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** `undefined` when it is longer than 1 MiB. */
+  readonly body: string | undefined;
+  readonly redirected: boolean;
+}
+
+/**
+ * One POST, one deadline over headers and body, redirects not followed: their target would get the secret
+ * (behaviour 10).
+ *
+ * @throws {TokenEndpointError} there is no answer.
+ */
+export async function post(options: PostOptions, { domainPrefix, form, secrets }: Grant): Promise<Answer> {
+  const { addresses, timeoutMs, userAgent } = options;
+  try {
+    return await withDeadline(timeoutMs, async (signal) => {
+      const response = await options.fetch(tokenUrl(addresses.baseUrl(domainPrefix)), {
+        method: "POST",
+        headers: {
+          accept: "application/json",
+          "content-type": "application/x-www-form-urlencoded",
+          "user-agent": userAgent,
+        },
+        body: new URLSearchParams(form).toString(),
+        redirect: "manual",
+        signal,
+      });
+      const { status, headers, redirected, type } = response;
+      if (!Number.isInteger(status) || !headers) throw new TypeError("fetch gave no response");
+      const body = await bodyOf(response);
+      return { status, headers, body, redirected: redirected || type === "opaqueredirect" };
+    });
+  } catch (error) {
+    const why = error instanceof DeadlinePassed ? `no answer within ${timeoutMs} ms` : "the network failed";
+    throw new TokenEndpointError(
+      `The token endpoint of retailer "${domainPrefix}" could not be used: ${why}`,
+      { domainPrefix, cause: withoutSecrets(error, secrets) },
+    );
+  }
+}
+
+class DeadlinePassed extends Error {}
+
+/** Aborts the work at the deadline, and does not wait for work that ignores the signal. */
+function withDeadline<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  return within(timeoutMs, work(controller.signal), () => {
+    const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
+    controller.abort(reason);
+    return reason;
+  });
+}
