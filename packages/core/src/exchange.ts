@@ -2,10 +2,10 @@ import { type AcceptRetailer, throwUnlessAccepted } from "./accept-retailer.js";
 import { redirectUriOfLogin } from "./authorization-url.js";
 import type { BackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import { RateLimitedError, StoreFailedError, TokenEndpointError, TokenResponseError } from "./errors.js";
+import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
-import { type Lock, underLock } from "./lock.js";
 import type { LoginBackOff } from "./login-back-off.js";
+import { type LoginTurnOptions, loginTurns } from "./login-turns.js";
 import type { CheckedOptions } from "./options.js";
 import type { StoredTokens } from "./stored-tokens.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
@@ -13,33 +13,26 @@ import type { ExchangeExtra } from "./token-grants.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 
-export interface ExchangeOptions extends Pick<CheckedOptions, "addresses" | "redirectUri" | "isShared"> {
+export interface ExchangeOptions
+  extends LoginTurnOptions,
+    Pick<CheckedOptions, "addresses" | "redirectUri" | "isShared"> {
   endpoint: TokenEndpoint;
   backOff: BackOff;
   /** What is known of a 429 beside {@link BackOff}: from other processes, and for them. */
   stored: Pick<StoredTokens, "limit" | "limited" | "lookForLimit">;
   loginBackOff: LoginBackOff;
-  lock: Lock;
-  clientId: string;
   versions: Versions;
-  clock: () => number;
   observe: ((event: RetailPosEvent) => void) | undefined;
   acceptRetailer: AcceptRetailer | undefined;
 }
-
-/** How many logins of one retailer may wait for each other in this process: a stranger may start any number. */
-const MOST_WAITING = 100;
 
 /**
  * Trades codes for tokens (4.2). One exchange of a retailer at a time goes out, in all processes that share the lock,
  * so that what one learns of the rate limit is known before the next is sent.
  */
 export function exchanges(options: ExchangeOptions) {
-  const { endpoint, backOff, loginBackOff, stored, lock, clientId, versions, clock, observe } = options;
-  const waiting = new Map<DomainPrefix, number>();
-  /** The last exchange that got no answer, while others of its retailer wait; and the turns that had begun by then. */
-  const silences = new Map<DomainPrefix, { turns: number; error: TokenEndpointError }>();
-  let turns = 0;
+  const { endpoint, backOff, loginBackOff, stored, versions, clock, observe } = options;
+  const turns = loginTurns(options);
 
   return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
     let retailer: DomainPrefix | undefined;
@@ -48,35 +41,20 @@ export function exchanges(options: ExchangeOptions) {
       if (typeof code !== "string" || code === "") throw new TypeError("code must be a non-empty text");
       const extra = { ...given, redirectUri: redirectUriOfLogin(options, given?.redirectUri) };
       await throwUnlessAccepted(retailer, options.acceptRetailer);
-      return await inTurn(retailer, code, extra);
+      return await exchange(retailer, code, extra);
     } catch (error) {
       tellFailure(retailer, error);
       throw error;
     }
   };
 
-  async function inTurn(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
+  async function exchange(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     throwIfHeldUp(retailer);
-    const others = waiting.get(retailer) ?? 0;
-    if (others >= MOST_WAITING) throw tooMany(retailer);
-    waiting.set(retailer, others + 1);
-    turns += 1;
-    const turn = turns;
-    try {
-      return await underLock(lock, `${clientId}/login/${retailer}`, async () => {
-        throwIfSilent(retailer, turn);
-        if (options.isShared) await stored.lookForLimit(retailer);
-        throwIfHeldUp(retailer); // whoever came before may have been refused
-        return send(retailer, code, extra);
-      });
-    } finally {
-      const left = (waiting.get(retailer) ?? 1) - 1;
-      if (left > 0) waiting.set(retailer, left);
-      else {
-        waiting.delete(retailer);
-        silences.delete(retailer);
-      }
-    }
+    return turns.take(retailer, async () => {
+      if (options.isShared) await stored.lookForLimit(retailer);
+      throwIfHeldUp(retailer); // a login before this one may have been refused
+      return send(retailer, code, extra);
+    });
   }
 
   async function send(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
@@ -87,16 +65,8 @@ export function exchanges(options: ExchangeOptions) {
       return firstSet(answer, retailer, versions);
     } catch (error) {
       if (error instanceof RateLimitedError) await limited(retailer, error);
-      if (error instanceof TokenEndpointError && error.endpointStatus === undefined)
-        silences.set(retailer, { turns, error });
       throw error;
     }
-  }
-
-  /** Each of those that waited would wait for its own timeout as well: they are told what the one before was told. */
-  function throwIfSilent(retailer: DomainPrefix, turn: number): void {
-    const silence = silences.get(retailer);
-    if (silence && turn <= silence.turns) throw silence.error;
   }
 
   async function limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void> {
@@ -109,11 +79,6 @@ export function exchanges(options: ExchangeOptions) {
   function throwIfHeldUp(retailer: DomainPrefix): void {
     const reason = backOff.limit(retailer) ?? stored.limit(retailer) ?? loginBackOff.exchange(retailer);
     if (reason) throw reason;
-  }
-
-  function tooMany(domainPrefix: DomainPrefix): RateLimitedError {
-    const now = clock();
-    return new RateLimitedError(now + 1000, now, undefined, { domainPrefix });
   }
 
   function tellFailure(retailer: DomainPrefix | undefined, error: unknown): void {
