@@ -1,5 +1,6 @@
 import { longestPauseAfter } from "./back-off.js";
-import { type CheckedStore, mayReplace } from "./checked-store.js";
+import type { CheckedStore } from "./checked-store.js";
+import { mayReplace } from "./compare-and-set.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { Rejections } from "./rejections.js";
 import type { RetailerClient } from "./retailer-client.js";

@@ -1,0 +1,78 @@
+import type { DomainPrefix } from "./domain-prefix.js";
+import { StoreFailedError } from "./errors.js";
+import { isNoAnswer, storeAnswer } from "./store-answer.js";
+import { sleep } from "./timers.js";
+import { quiet, type TokenSet } from "./token-set.js";
+import type { TokenStore } from "./token-store.js";
+
+/** Saves that replace what they were made from, and nothing that somebody else stored. */
+export interface CompareAndSet {
+  /**
+   * Compare-and-set over any of these: where earlier saves failed, nobody knows which of ours the store
+   * holds. Returns what it holds afterwards: `next`, or what somebody else put there, or nothing where the
+   * retailer was disconnected.
+   */
+  put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+  /** The same, tried again for about three seconds (behaviour 9). */
+  putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+}
+
+/** Pauses between the tries. */
+const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
+
+/** @param load reads what is stored, checked. */
+export function compareAndSet(
+  store: TokenStore,
+  load: (domainPrefix: DomainPrefix, held: TokenSet) => Promise<TokenSet | undefined>,
+): CompareAndSet {
+  return { put, putPatiently };
+
+  async function put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
+    let tried = replacing[0];
+    for (;;) {
+      const { domainPrefix } = next;
+      const save = () => store.save(quiet(next), tried);
+      if (await storeAnswer("save", domainPrefix, save, next, ...replacing)) return next;
+      const stored = await load(domainPrefix, next);
+      if (stored?.version === next.version) return next; // saved by a try whose answer was lost
+      if (stored && stored.version === tried?.version) throw notSaved(next);
+      if (!stored || !mayReplace(stored, replacing, next)) return stored;
+      tried = stored;
+    }
+  }
+
+  async function putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
+    for (const pauseMs of AGAIN_AFTER_MS) {
+      try {
+        return await put(next, replacing);
+      } catch (error) {
+        if (isNoAnswer(error)) throw error; // it had its time
+        await sleep(pauseMs);
+      }
+    }
+    return put(next, replacing);
+  }
+}
+
+/**
+ * Whether a stored set may be replaced by `next`: it is one of those; or it holds a refresh token that they held
+ * and that `next` has replaced, so it is older (saved late by another process); or another process was refused
+ * that refresh token, or met a 429 with it, and noted that on the set.
+ */
+export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
+  const isNoteOver = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
+  const isSpent =
+    next.refreshToken !== stored.refreshToken ||
+    isNoteOver ||
+    (stored.refusedAt !== undefined && next.limitedUntil === undefined); // a note of a 429 leaves a mark be
+  return replacing.some(
+    ({ version, refreshToken }) =>
+      version === stored.version || (isSpent && refreshToken === stored.refreshToken),
+  );
+}
+
+export function notSaved({ domainPrefix }: TokenSet): Error {
+  return new StoreFailedError("save", `The store did not save the tokens of retailer "${domainPrefix}"`, {
+    domainPrefix,
+  });
+}

@@ -1,0 +1,56 @@
+import { within } from "./deadline.js";
+import type { DomainPrefix } from "./domain-prefix.js";
+import { isRetailPosError, StoreFailedError, type StoreOperation } from "./errors.js";
+import { inPlainWords, withoutSecrets } from "./secrets.js";
+import { doingOf } from "./store-failure.js";
+import type { TokenSet } from "./token-set.js";
+
+/** Some clients queue what they are asked for as long as they have no connection. */
+const ANSWER_WITHIN_MS = 5_000;
+
+/**
+ * Asks the store, for five seconds at most.
+ *
+ * @param sets what it is given: its error may repeat that.
+ * @throws {StoreFailedError} what the store threw is the cause, without secrets.
+ */
+export async function storeAnswer<T>(
+  operation: StoreOperation,
+  domainPrefix: DomainPrefix | undefined,
+  ask: () => Promise<T> | T,
+  ...sets: readonly (TokenSet | undefined)[]
+): Promise<T> {
+  try {
+    // What a renewal saves names what it replaces, so an answer that comes later does no harm.
+    return await within(ANSWER_WITHIN_MS, ask(), () => new NoAnswerError());
+  } catch (error) {
+    const secrets = sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : []));
+    const isOurs = isRetailPosError(error) || error instanceof NoAnswerError;
+    // What a foreign store says may repeat a record, and this may be the first that we hear of that record.
+    const said = isOurs ? error : inPlainWords(error);
+    throw storeFailed(operation, domainPrefix, withoutSecrets(said, secrets));
+  }
+}
+
+/** Our stores throw errors of ours, which say it already. */
+function storeFailed(
+  operation: StoreOperation,
+  domainPrefix: DomainPrefix | undefined,
+  cause: unknown,
+): Error {
+  if (isRetailPosError(cause)) return cause;
+  const reason = (cause as { message?: unknown } | null)?.message ?? cause;
+  const message = `The store could not ${doingOf(operation, domainPrefix)}: ${reason}`;
+  return new StoreFailedError(operation, message, { domainPrefix, cause });
+}
+
+class NoAnswerError extends Error {
+  constructor() {
+    super(`The store did not answer within ${ANSWER_WITHIN_MS} ms`);
+  }
+}
+
+/** Whether the store took five seconds and said nothing. */
+export function isNoAnswer(error: unknown): boolean {
+  return (error as { cause?: unknown } | null)?.cause instanceof NoAnswerError;
+}
