@@ -1,9 +1,4 @@
-import {
-  checkedRedirectUri,
-  isRetailPosError,
-  type RetailPos,
-  type RetailPosErrorCode,
-} from "@retail-pos/core";
+import { checkedRedirectUri, type RetailPos } from "@retail-pos/core";
 import {
   ACCESS_DENIED,
   authorizationFailed,
@@ -15,7 +10,8 @@ import {
 } from "./callback.js";
 import { clientIdOf } from "./client-id.js";
 import { checkJson } from "./json.js";
-import { LoginFailure, type LoginFailureCode } from "./login-failure.js";
+import { LoginFailure } from "./login-failure.js";
+import { type LoginOutcome, refusalOf } from "./login-outcome.js";
 import {
   alreadyUsed,
   isInTime,
@@ -23,10 +19,10 @@ import {
   MOST_PENDING,
   newLogin,
   type PendingLogin,
-  pendingLoginsIn,
   underWay,
 } from "./pending-logins.js";
-import { loginOf, type RetailPosLogin } from "./retail-pos-login.js";
+import { pendingText } from "./pending-text.js";
+import { loginOf } from "./retail-pos-login.js";
 import { spentStates } from "./spent-states.js";
 import { trade } from "./trade.js";
 
@@ -85,39 +81,6 @@ export interface LoginFlow {
   ): Promise<LoginOutcome>;
 }
 
-/** How a callback ended. `pending` is what to keep for this browser from now on; nothing if it is `undefined`. */
-export type LoginOutcome = LoginSuccess | LoginRefusal;
-
-/** Somebody logged in. */
-export interface LoginSuccess {
-  /** Tells it from {@link LoginRefusal}. */
-  readonly ok: true;
-  /** Who, and with which tokens. */
-  readonly login: RetailPosLogin;
-  /** What the application gave when the login started. */
-  readonly state: unknown;
-  /** What to keep for this browser from now on; nothing if it has no other login under way. */
-  readonly pending: string | undefined;
-}
-
-/** Nobody logged in. */
-export interface LoginRefusal {
-  /** Tells it from {@link LoginSuccess}. */
-  readonly ok: false;
-  /** Why: one of the login's reasons, or core's. */
-  readonly code: LoginFailureCode | RetailPosErrorCode;
-  /** What an HTTP handler should answer. */
-  readonly status: number;
-  /** What happened, and what to look at. Nothing in it comes from a stranger. */
-  readonly message: string;
-  /** For the answer, `Retry-After` for example. */
-  readonly headers: Record<string, string>;
-  /** Core's error, if one says more. */
-  readonly error?: unknown;
-  /** What to keep for this browser from now on; nothing if it has no other login under way. */
-  readonly pending: string | undefined;
-}
-
 /** A state that was checked and spent, and what its code is traded with. */
 interface SpentLogin {
   readonly callback: Callback;
@@ -131,7 +94,7 @@ interface SpentLogin {
  * @throws {TypeError} naming the option that is wrong, or what the client lacks for a login.
  */
 export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): LoginFlow {
-  const clientId = clientIdOf(client);
+  const text = pendingText(clientIdOf(client));
   if (typeof clock !== "function") throw new TypeError("clock must be a function");
   const spent = spentStates(client);
 
@@ -141,7 +104,7 @@ export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): Login
       checkJson("state", state);
       const login = newLogin(clock(), { state, redirectUri });
       const url = authorizationUrl(client, login, scope);
-      return { url, pending: textOf([...stillPending(pending), login].slice(-MOST_PENDING)) ?? "" };
+      return { url, pending: text.write([...stillPending(pending), login].slice(-MOST_PENDING)) ?? "" };
     },
     async finish(callback, { pending, spent: tell } = {}) {
       let step: SpentLogin;
@@ -149,7 +112,7 @@ export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): Login
         step = await spend(callback, pending);
       } catch (error) {
         const isOver = error instanceof LoginFailure && error.code === "state_expired";
-        return refusalOf(error, isOver ? textOf(stillPending(pending)) : pending);
+        return refusalOf(error, isOver ? text.write(stillPending(pending)) : pending);
       }
       await tell?.(step.pending);
       return finishSpent(step);
@@ -159,11 +122,11 @@ export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): Login
   /** @throws {LoginFailure | RetailPosError} nothing was sent. */
   async function spend(address: URL | string, pending: string | undefined): Promise<SpentLogin> {
     const callback = readCallback(queryIn(addressOf(address)));
-    const logins = loginsIn(pending);
+    const logins = text.read(pending);
     if ("error" in callback) throw errorIn(callback, logins);
     const login = find(callback.state, logins);
     if (!(await spent.spend(callback.state))) throw alreadyUsed();
-    return { callback, login, pending: textOf(stillPending(pending)) };
+    return { callback, login, pending: text.write(stillPending(pending)) };
   }
 
   async function finishSpent({ callback, login, pending }: SpentLogin): Promise<LoginOutcome> {
@@ -194,22 +157,7 @@ export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): Login
   }
 
   function stillPending(pending: string | undefined): PendingLogin[] {
-    return loginsIn(pending).filter((login) => !spent.has(login.handle) && isInTime(login, clock()));
-  }
-
-  /** The logins in a text of ours, of this client id; none in any other. */
-  function loginsIn(pending: string | undefined): PendingLogin[] {
-    if (typeof pending !== "string") return [];
-    try {
-      const kept: { clientId?: unknown; logins?: unknown } | null = JSON.parse(pending);
-      return kept?.clientId === clientId ? pendingLoginsIn(kept.logins) : [];
-    } catch {
-      return [];
-    }
-  }
-
-  function textOf(logins: readonly PendingLogin[]): string | undefined {
-    return logins.length > 0 ? JSON.stringify({ clientId, logins }) : undefined;
+    return text.read(pending).filter((login) => !spent.has(login.handle) && isInTime(login, clock()));
   }
 }
 
@@ -231,28 +179,6 @@ function addressOf(callback: URL | string): URL {
   const [text, base] = [String(callback), "http://localhost"];
   if (URL.canParse(text, base)) return new URL(text, base);
   throw new LoginFailure("invalid_callback", "The callback's address cannot be read; nothing was sent");
-}
-
-/** How a login ends by an error, and what is kept for its browser. */
-export function refusalOf(error: unknown, pending: string | undefined): LoginRefusal {
-  if (error instanceof LoginFailure) {
-    const { code, status, message, cause } = error;
-    return {
-      ok: false,
-      code,
-      status,
-      message,
-      headers: {},
-      ...(cause !== undefined && { error: cause }),
-      pending,
-    };
-  }
-  if (isRetailPosError(error)) {
-    const { code, status, message, headers } = error;
-    return { ok: false, code, status, message, headers: { ...headers }, error, pending };
-  }
-  const message = "The login ended in an error that is none of the client's own; it is beside this message";
-  return { ok: false, code: "token_endpoint_failed", status: 502, message, headers: {}, error, pending };
 }
 
 function whyUnknown(logins: readonly PendingLogin[]): string {

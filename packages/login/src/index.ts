@@ -15,11 +15,9 @@ export { type NodeHandlerOptions, nodeHandler, type WebHandler } from "./node-ha
 export {
   type LoginFlow,
   type LoginFlowOptions,
-  type LoginOutcome,
-  type LoginRefusal,
   type LoginStart,
-  type LoginSuccess,
   loginFlow,
 } from "./flow.js";
+export type { LoginOutcome, LoginRefusal, LoginSuccess } from "./login-outcome.js";
 export type { LoginFailureCode } from "./login-failure.js";
 export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./retail-pos-login.js";

@@ -1,0 +1,58 @@
+import { isRetailPosError, type RetailPosErrorCode } from "@retail-pos/core";
+import { LoginFailure, type LoginFailureCode } from "./login-failure.js";
+import type { RetailPosLogin } from "./retail-pos-login.js";
+
+/** How a callback ended. `pending` is what to keep for this browser from now on; nothing if it is `undefined`. */
+export type LoginOutcome = LoginSuccess | LoginRefusal;
+
+/** Somebody logged in. */
+export interface LoginSuccess {
+  /** Tells it from {@link LoginRefusal}. */
+  readonly ok: true;
+  /** Who, and with which tokens. */
+  readonly login: RetailPosLogin;
+  /** What the application gave when the login started. */
+  readonly state: unknown;
+  /** What to keep for this browser from now on; nothing if it has no other login under way. */
+  readonly pending: string | undefined;
+}
+
+/** Nobody logged in. */
+export interface LoginRefusal {
+  /** Tells it from {@link LoginSuccess}. */
+  readonly ok: false;
+  /** Why: one of the login's reasons, or core's. */
+  readonly code: LoginFailureCode | RetailPosErrorCode;
+  /** What an HTTP handler should answer. */
+  readonly status: number;
+  /** What happened, and what to look at. Nothing in it comes from a stranger. */
+  readonly message: string;
+  /** For the answer, `Retry-After` for example. */
+  readonly headers: Record<string, string>;
+  /** Core's error, if one says more. */
+  readonly error?: unknown;
+  /** What to keep for this browser from now on; nothing if it has no other login under way. */
+  readonly pending: string | undefined;
+}
+
+/** How a login ends by an error, and what is kept for its browser. */
+export function refusalOf(error: unknown, pending: string | undefined): LoginRefusal {
+  if (error instanceof LoginFailure) {
+    const { code, status, message, cause } = error;
+    return {
+      ok: false,
+      code,
+      status,
+      message,
+      headers: {},
+      ...(cause !== undefined && { error: cause }),
+      pending,
+    };
+  }
+  if (isRetailPosError(error)) {
+    const { code, status, message, headers } = error;
+    return { ok: false, code, status, message, headers: { ...headers }, error, pending };
+  }
+  const message = "The login ended in an error that is none of the client's own; it is beside this message";
+  return { ok: false, code: "token_endpoint_failed", status: 502, message, headers: {}, error, pending };
+}

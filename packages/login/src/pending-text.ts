@@ -1,0 +1,24 @@
+import { type PendingLogin, pendingLoginsIn } from "./pending-logins.js";
+
+/** The logins under way in one browser, as the text that the application keeps for it. */
+export interface PendingText {
+  /** The logins in a text of ours, of this client id; none in any other. */
+  read(pending: string | undefined): PendingLogin[];
+  /** Nothing is kept for a browser without logins under way. */
+  write(logins: readonly PendingLogin[]): string | undefined;
+}
+
+export function pendingText(clientId: string): PendingText {
+  return {
+    read(pending) {
+      if (typeof pending !== "string") return [];
+      try {
+        const kept: { clientId?: unknown; logins?: unknown } | null = JSON.parse(pending);
+        return kept?.clientId === clientId ? pendingLoginsIn(kept.logins) : [];
+      } catch {
+        return [];
+      }
+    },
+    write: (logins) => (logins.length > 0 ? JSON.stringify({ clientId, logins }) : undefined),
+  };
+}
