@@ -1,27 +1,13 @@
-import {
-  alreadyUsed,
-  isInTime,
-  loginWith,
-  MOST_PENDING,
-  newLogin,
-  type PendingLogin,
-  pendingLoginsIn,
-  type SpentStates,
-  underWay,
-} from "@retail-pos/login/parts";
+import { alreadyUsed, isInTime, newLogin, type PendingLogin, underWay } from "@retail-pos/login/parts";
 import type { Request } from "express";
 import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser.js";
+import { type BrowserLoginOptions, browserLogins } from "./browser-logins.js";
 import { carryAcrossRegenerate } from "./regenerate.js";
-import { put, type Session, save, sessionIdOf, sessionOf, stillPending } from "./sessions.js";
-import { type SessionLogin, startedLogins } from "./started-logins.js";
+import { put, type Session, save, sessionOf, stillPending } from "./sessions.js";
+import type { SessionLogin } from "./started-logins.js";
 import type { StateKeeper } from "./state-keeper.js";
 
-export interface SessionStateOptions {
-  /** The session's slot for the logins under way. */
-  readonly key: string;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly spent: SpentStates;
+export interface SessionStateOptions extends BrowserLoginOptions {
   /** The `redirect_uri` that needs no keeping: every login has it that was not given another. */
   readonly redirectUri: string;
 }
@@ -31,7 +17,7 @@ export interface SessionStateOptions {
  * Several may be under way at once; each is single-use.
  */
 export function sessionState({ key, clock, spent, redirectUri }: SessionStateOptions): StateKeeper {
-  const started = startedLogins(clock);
+  const logins = browserLogins({ key, clock, spent });
 
   return {
     issue(req, applicationState, callbackURL) {
@@ -42,13 +28,12 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
         ...newLogin(clock(), { state: applicationState, redirectUri: kept }),
         ...(browser !== undefined && { browser }),
       };
-      put(session, key, [...pendingLoginsIn(session[key]), login].slice(-MOST_PENDING));
-      started.add(login, sessionIdOf(req, session));
+      logins.add(req, session, login);
       return login.handle;
     },
     isUnderWay(req, state) {
       if (!(req as { session?: unknown }).session) return false;
-      const login = find(req, state);
+      const login = logins.find(req, sessionOf(req), state);
       return login !== undefined && !spent.has(state) && isInTime(login, clock());
     },
     check(req, state) {
@@ -57,9 +42,8 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     async spend(req, state) {
       const login = loginOf(req, state);
       if (!(await spent.spend(state))) throw alreadyUsed();
-      started.remove(state);
       const session = sessionOf(req);
-      put(session, key, others(req, session, pendingLoginsIn(session[key])));
+      logins.remove(req, session, state);
       // At once: another tab may start its login while this one waits for its tokens, and what is written
       // at the end of this request must not undo that.
       await save(req, session);
@@ -68,33 +52,11 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     },
   };
 
-  /**
-   * In the session; else what this process knows of it, or of this browser. An emptied session has no logins under way.
-   */
-  function find(req: Request, state: string): SessionLogin | undefined {
-    const session = sessionOf(req);
-    const pending = pendingLoginsIn<SessionLogin>(session[key]);
-    const browsers = pending.length > 0 ? browsersOf(req) : [];
-    return (
-      loginWith(state, pending) ?? started.find(state, { sessionId: sessionIdOf(req, session), browsers })
-    );
-  }
-
-  /** The logins that are still under way, also those that the session has lost. */
-  function others(req: Request, session: Session, inSession: readonly SessionLogin[]): SessionLogin[] {
-    const here = { sessionId: sessionIdOf(req, session), browsers: browsersOf(req) };
-    const known = new Map([...started.in(here), ...inSession].map((login) => [login.handle, login]));
-    return [...known.values()]
-      .filter((login) => !spent.has(login.handle) && isInTime(login, clock()))
-      .sort((one, other) => one.startedAt - other.startedAt)
-      .slice(-MOST_PENDING);
-  }
-
   /** @throws {LoginFailure} why there is none. */
   function loginOf(req: Request, state: string): SessionLogin {
-    const whyNot = () => whyUnknown(req, pendingLoginsIn(sessionOf(req)[key]));
-    const found = { login: find(req, state), isSpent: spent.has(state), now: clock() };
-    return underWay({ ...found, whyUnknown: whyNot });
+    const session = sessionOf(req);
+    const found = { login: logins.find(req, session, state), isSpent: spent.has(state), now: clock() };
+    return underWay({ ...found, whyUnknown: () => whyUnknown(req, logins.inSession(session)) });
   }
 
   /** The logins of the other tabs move along into the session that this login makes, and no stranger's. */
@@ -102,9 +64,10 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     // Whoever planted the session's id has logins of their own in it. Without a cookie nothing tells them apart.
     const isOwn = ({ browser }: SessionLogin) =>
       !canMarkBrowser(req) || (browser !== undefined && browsersOf(req).includes(browser));
-    const moving = (inSession: readonly SessionLogin[]) => others(req, session, inSession).filter(isOwn);
+    const moving = (pending: readonly SessionLogin[]) =>
+      logins.stillUnderWay(req, session, pending).filter(isOwn);
     carryAcrossRegenerate(session, {
-      known: () => moving(pendingLoginsIn(session[key])),
+      known: () => moving(logins.inSession(session)),
       stored: async () => moving(await stillPending(req, session, key)),
       put: (pending) => {
         const { session: current } = req as unknown as { session?: Session | null };

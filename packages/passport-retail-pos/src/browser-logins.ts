@@ -1,0 +1,67 @@
+import {
+  isInTime,
+  loginWith,
+  MOST_PENDING,
+  pendingLoginsIn,
+  type SpentStates,
+} from "@retail-pos/login/parts";
+import type { Request } from "express";
+import { browsersOf } from "./browser.js";
+import { put, type Session, sessionIdOf } from "./sessions.js";
+import { type SessionLogin, startedLogins } from "./started-logins.js";
+
+/** The logins under way of the browser that sent a request: in its session, and those that the session has lost. */
+export interface BrowserLogins {
+  /** Those in the session. */
+  inSession(session: Session): SessionLogin[];
+  add(req: Request, session: Session, login: SessionLogin): void;
+  /**
+   * In the session; else what this process knows of it, or of this browser. An emptied session has no logins under way.
+   */
+  find(req: Request, session: Session, state: string): SessionLogin | undefined;
+  /** Of these and of what this process knows, the logins that may still be finished, the oldest first. */
+  stillUnderWay(req: Request, session: Session, inSession: readonly SessionLogin[]): SessionLogin[];
+  /** Leaves the other logins in the session. */
+  remove(req: Request, session: Session, state: string): void;
+}
+
+export interface BrowserLoginOptions {
+  /** The session's slot for the logins under way. */
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly spent: SpentStates;
+}
+
+export function browserLogins({ key, clock, spent }: BrowserLoginOptions): BrowserLogins {
+  const started = startedLogins(clock);
+  const inSession = (session: Session) => pendingLoginsIn<SessionLogin>(session[key]);
+  return {
+    inSession,
+    add(req, session, login) {
+      put(session, key, [...inSession(session), login].slice(-MOST_PENDING));
+      started.add(login, sessionIdOf(req, session));
+    },
+    find(req, session, state) {
+      const pending = inSession(session);
+      const browsers = pending.length > 0 ? browsersOf(req) : [];
+      return (
+        loginWith(state, pending) ?? started.find(state, { sessionId: sessionIdOf(req, session), browsers })
+      );
+    },
+    stillUnderWay,
+    remove(req, session, state) {
+      started.remove(state);
+      put(session, key, stillUnderWay(req, session, inSession(session)));
+    },
+  };
+
+  function stillUnderWay(req: Request, session: Session, pending: readonly SessionLogin[]): SessionLogin[] {
+    const here = { sessionId: sessionIdOf(req, session), browsers: browsersOf(req) };
+    const known = new Map([...started.in(here), ...pending].map((login) => [login.handle, login]));
+    return [...known.values()]
+      .filter((login) => !spent.has(login.handle) && isInTime(login, clock()))
+      .sort((one, other) => one.startedAt - other.startedAt)
+      .slice(-MOST_PENDING);
+  }
+}
