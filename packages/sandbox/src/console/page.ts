@@ -1,5 +1,5 @@
 import { demoApplication } from "../options.js";
-import { isUsable } from "../service/grants.js";
+import { isUsable } from "../service/grant.js";
 import type { Answer } from "../service/http.js";
 import { type Html, html } from "../service/pages/html.js";
 import { brand, pageAnswer } from "../service/pages/page.js";

@@ -1,5 +1,5 @@
 import type { FaultKind } from "../service/faults.js";
-import { type Grant, isUsable } from "../service/grants.js";
+import { type Grant, isUsable } from "../service/grant.js";
 import { type Html, html } from "../service/pages/html.js";
 import { type PersonalToken, users } from "../service/personal-tokens.js";
 import type { Retailer } from "../service/retailer-accounts.js";

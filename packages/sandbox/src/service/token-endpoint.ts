@@ -1,5 +1,5 @@
 import { isSameSecret } from "./credentials.js";
-import type { IssuedTokens } from "./grants.js";
+import type { IssuedTokens } from "./grant.js";
 import {
   type Answer,
   type Incoming,
