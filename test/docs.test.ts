@@ -114,7 +114,7 @@ describe("every command that is named is there:", () => {
   test.each([
     ["npx -y pnpm dmeo", 'there is no script "dmeo"'],
     ["npx @retail-pos/sandbox --life 60", "there is no --life"],
-    ["npx @retail-pos/sandbox doctor http://localhost:3000/login --lifetime 60", "there is no --lifetime"],
+    ["npx @retail-pos/cli doctor http://localhost:3000/login --lifetime 60", "there is no --lifetime"],
     ["PORT=1 npx -y pnpm --filter example-koa-service begin", 'there is no script "begin"'],
     ["npm install @retail-pos/core kao", "nothing is known of kao"],
     ["node packages/sandbox/dist/main.js", "there is no packages/sandbox/dist/main.js"],

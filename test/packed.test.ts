@@ -51,6 +51,10 @@ describe.each([
   });
 });
 
-test("the sandbox's command is there", async () => {
-  expect(await projects.get("newest")?.command("retail-pos-sandbox", "--help")).toContain("--port");
+test.each([
+  ["retail-pos-sandbox", ["--help"], "--port"],
+  ["retail-pos", ["--help"], "doctor"],
+  ["retail-pos", ["doctor", "--help"], "--callback"],
+])("the command %s is there: %j", async (name, args, words) => {
+  expect(await projects.get("newest")?.command(name, ...args)).toContain(words);
 });

@@ -25,6 +25,7 @@ interface Manifest {
 
 /** Reviewed: whatever is installed along with a package. A new line here is a new stranger's code at every user's. */
 const DEPENDENCIES: Record<string, string[]> = {
+  cli: ["@retail-pos/core", "tough-cookie"],
   core: [],
   "express-bearer": ["@retail-pos/core"],
   "fastify-bearer": ["@retail-pos/core"],
@@ -39,7 +40,7 @@ const DEPENDENCIES: Record<string, string[]> = {
     "@types/passport-oauth2",
     "passport-oauth2",
   ],
-  sandbox: ["@retail-pos/core", "tough-cookie"],
+  sandbox: ["@retail-pos/core"],
   "sealed-store": ["@retail-pos/core", "jose"],
   "store-postgres": ["@retail-pos/core"],
   "store-redis": ["@retail-pos/core"],

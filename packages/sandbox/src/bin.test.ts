@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { startCommand } from "../../../test/support/command.js";
 import { startClient } from "../testing/client.js";
-import { loginApp, loginByHand } from "../testing/login-app.js";
 
 // What is published is what people run.
 const bin = fileURLToPath(new URL("../dist/bin.js", import.meta.url));
@@ -69,97 +68,12 @@ test("a port in use: exit code 1 and a word about why", async () => {
   expect(output()).toMatch(/is in use/);
 });
 
-describe("doctor", () => {
-  const secret = "canary-client-secret";
-
-  test("a login that is right: exit code 0, in plain text where nobody looks at a terminal", async () => {
-    const { url, callback } = await loginApp();
-    const { output, ended } = run("doctor", url.href, "--callback", callback);
-    expect(await ended).toBe(0);
-    expect(output()).toContain("Nothing found that would break a login");
-    expect(output()).not.toContain("\u001b");
-  });
-
-  test("a login that is broken: exit code 1 and what to do", async () => {
-    const { url, callback } = await loginApp({ cookie: { sameSite: "strict" } });
-    const { output, ended } = run("doctor", "--callback", callback, url.href);
-    expect(await ended).toBe(1);
-    expect(output()).toMatch(/problem .*SameSite=Strict/);
-    expect(output()).toContain("Mend: Set sameSite to lax.");
-  });
-
-  test("a wrong client secret, from the variable that was named; the secret is not printed", async () => {
-    const { url, callback } = await loginApp();
-    const { output, ended } = runWith(
-      { MY_SECRET: secret },
-      ...["doctor", url.href, "--callback", callback, "--store", "harbour-coffee"],
-      ...["--client-secret-env", "MY_SECRET", "--json"],
-    );
-    expect(await ended).toBe(1);
-    expect(JSON.parse(output())).toMatchObject({ url: url.href, problems: 1, warnings: 0 });
-    expect(output()).not.toContain("canary");
-  });
-
-  test("the right one, from RETAIL_POS_CLIENT_SECRET, at the stores of RETAIL_POS_BASE_URL", async () => {
-    const { url, callback, sandbox } = await loginApp();
-    const { output, ended } = runWith(
-      { RETAIL_POS_CLIENT_SECRET: sandbox.application.clientSecret, RETAIL_POS_BASE_URL: sandbox.baseUrl },
-      ...["doctor", url.href, "--callback", callback, "--store", "harbour-coffee"],
-    );
-    expect(await ended).toBe(0);
-    expect(output()).toContain("The service takes the client secret");
-    expect(output()).not.toContain(sandbox.application.clientSecret);
-  });
-
-  test("no state, cookie or query of the application is printed", async () => {
-    const state = "canary-state-of-one-login";
-    const { url, callback } = await loginApp({
-      configure: (app) => {
-        app.use((_req, res, next) => {
-          res.cookie("sid", "canary-cookie");
-          next();
-        });
-      },
-      login: loginByHand(() => ({ state })),
-    });
-    const { output, ended } = run("doctor", `${url.href}?from=canary-query`, "--callback", callback);
-    expect(await ended).toBe(1);
-    expect(output()).toContain("Two logins were sent the same state");
-    expect(output()).not.toContain("canary");
-  });
-
-  test("a command that makes no sense: exit code 2", async () => {
-    const { output, ended } = run("doctor");
-    expect(await ended).toBe(2);
-    expect(output()).toMatch(/address of the login route is missing/);
-  });
+test("the doctor, which has moved: exit code 2, and where it is", async () => {
+  const { output, ended } = run("doctor", "http://localhost:3000/auth/retail-pos");
+  expect(await ended).toBe(2);
+  expect(output()).toContain("npx @retail-pos/cli doctor");
 });
 
 function run(...flags: string[]) {
-  return runWith({}, ...flags);
-}
-
-function runWith(env: Record<string, string>, ...flags: string[]) {
-  const child = spawn(process.execPath, [bin, ...flags], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...env },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let text = "";
-  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-  const printed = (words: RegExp) =>
-    new Promise<string>((resolve) => {
-      const look = () => {
-        const found = words.exec(text);
-        if (found) resolve(found[0]);
-      };
-      for (const stream of [child.stdout, child.stderr]) stream.on("data", look);
-      look();
-    });
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => {
-      text += String(chunk);
-    });
-  }
-  return { child, ended, printed, output: () => text };
+  return startCommand(bin, flags);
 }

@@ -4,10 +4,8 @@ import type { SandboxOptions } from "./options.js";
 import { type Sandbox, startSandbox } from "./sandbox.js";
 
 const help = `Usage: retail-pos-sandbox [options]
-       retail-pos-sandbox doctor <address of the login route> [options]
 
-The retail point-of-sale service to run offline, on 127.0.0.1. The doctor looks at an
-application's login and says what would break: doctor --help.
+The retail point-of-sale service to run offline, on 127.0.0.1.
 
   --port <number>          port to listen on, 0 for any (default 4010)
   --rotation <how>         refresh tokens rotate: always, never, sometimes (default always)
@@ -39,14 +37,12 @@ type Values = {
   [name in keyof typeof flags]?: (typeof flags)[name]["type"] extends "boolean" ? boolean : string;
 };
 
-const [command, ...rest] = process.argv.slice(2);
-if (command === "doctor") process.exitCode = await runDoctor(rest);
-else await main();
-
-async function runDoctor(args: string[]): Promise<number> {
-  const { doctor } = await import("./doctor/command.js"); // the sandbox itself has no need of its parts
-  return doctor(args, process);
-}
+if (process.argv[2] === "doctor")
+  fail(
+    "the doctor is in a package of its own now: npx @retail-pos/cli doctor <address of the login route>",
+    2,
+  );
+await main();
 
 async function main(): Promise<void> {
   const options = readArguments();

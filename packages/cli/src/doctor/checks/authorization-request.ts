@@ -1,4 +1,3 @@
-import { repeatedNames } from "../../service/http.js";
 import { printable } from "../addresses.js";
 import { type Finding, ok, problem } from "../finding.js";
 
@@ -67,4 +66,10 @@ function whetherSecret(query: URLSearchParams): Finding[] {
       mend: "Remove it, and have a new client secret issued: this one is no secret any more.",
     }),
   ];
+}
+
+/** Each name that comes more than once, once. */
+function repeatedNames(parameters: URLSearchParams): string[] {
+  const names = [...parameters.keys()];
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }

@@ -1,11 +1,12 @@
 import { parseArgs } from "node:util";
 import { isRetailPosError } from "@retail-pos/core";
+import type { World } from "../world.js";
 import { shown } from "./addresses.js";
 import { isWebAddress } from "./checks/redirect-uri.js";
 import { examine, type Patient } from "./doctor.js";
 import { count, jsonReport, textReport } from "./report.js";
 
-const help = `Usage: retail-pos-sandbox doctor <address of the login route> [options]
+const help = `Usage: retail-pos doctor <address of the login route> [options]
 
 Looks at a running application's login the way a browser meets it, and says what would break.
 It logs nobody in, and uses up no code and no token.
@@ -46,14 +47,6 @@ type Values = {
   [name in keyof typeof flags]?: (typeof flags)[name]["type"] extends "boolean" ? boolean : string;
 };
 
-/** The world the command runs in; `process` is one. */
-export interface World {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: Pick<NodeJS.WriteStream, "write" | "columns"> &
-    Partial<Pick<NodeJS.WriteStream, "isTTY" | "hasColors">>;
-  readonly stderr: Pick<NodeJS.WriteStream, "write">;
-}
-
 /** Runs the command; the result is its exit code. */
 export async function doctor(args: string[], { env, stdout, stderr }: World): Promise<number> {
   try {
@@ -73,7 +66,7 @@ export async function doctor(args: string[], { env, stdout, stderr }: World): Pr
     return count(groups, "problem") > 0 ? 1 : 0;
   } catch (error) {
     if (!(error instanceof TypeError) && !isRetailPosError(error)) throw error;
-    stderr.write(`retail-pos-sandbox doctor: ${error.message}\nTry doctor --help.\n`);
+    stderr.write(`retail-pos doctor: ${error.message}\nTry doctor --help.\n`);
     return 2;
   }
 }

@@ -26,7 +26,7 @@ export async function clientSecret(
   timeoutMs: number,
 ): Promise<Finding> {
   const authUrl = "http://localhost"; // has to be given, and is not asked here
-  const client = retailPos({ ...options, authUrl, timeoutMs, userAgent: "retail-pos-sandbox doctor" });
+  const client = retailPos({ ...options, authUrl, timeoutMs, userAgent: "retail-pos doctor" });
   try {
     await client.exchange(domainPrefix, "made-up-by-the-doctor");
   } catch (error) {

@@ -26,7 +26,7 @@ export function asker(timeoutMs: number, clock: () => number): Ask {
   return async (url, cookies = "") => {
     const headers = {
       Accept: "text/html,application/xhtml+xml,*/*;q=0.8",
-      "User-Agent": "retail-pos-sandbox doctor",
+      "User-Agent": "retail-pos doctor",
       ...(cookies === "" ? {} : { Cookie: cookies }),
     };
     const askedAt = clock();

@@ -1,10 +1,10 @@
+import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import session from "express-session";
 import { Passport } from "passport";
 import RetailPosStrategy from "passport-retail-pos";
 import { onTestFinished } from "vitest";
 import { listen } from "../../../test/support/listen.js";
-import { type Sandbox, startSandbox } from "../src/index.js";
 
 /** What makes an application differ from one whose login is right. */
 export interface LoginAppSettings {
