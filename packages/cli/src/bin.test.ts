@@ -49,7 +49,12 @@ describe("doctor", () => {
       ...["--client-secret-env", "MY_SECRET", "--json"],
     );
     expect(await ended).toBe(1);
-    expect(JSON.parse(output())).toMatchObject({ url: url.href, problems: 1, warnings: 0 });
+    const findings = output()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(findings.filter(({ level }) => level === "problem")).toMatchObject([{ check: "client-secret" }]);
+    expect(findings.filter(({ check }) => check === "made-up-code")).toMatchObject([{ level: "ok" }]);
     expect(output()).not.toContain("canary");
   });
 

@@ -23,7 +23,8 @@ To have the client secret tried, by one token request with a made-up code:
                               (default: RETAIL_POS_BASE_URL, else that of a sandbox on this machine)
 
   --timeout <seconds>         patience for each answer (default 10)
-  --json                      for machines
+  --json                      for machines: one line of JSON for each finding, with level (ok, warning,
+                              problem, skipped), message, effect, mend
   --help                      show this
 
 Exit code: 0 if nothing would break, 1 if there are problems, 2 if the command makes no sense.
@@ -60,9 +61,7 @@ export async function doctor(args: string[], { env, stdout, stderr }: World): Pr
     const groups = await examine(patient);
     const colour = stdout.isTTY === true && stdout.hasColors?.() === true;
     const columns = Math.min(stdout.columns ?? 100, 100);
-    stdout.write(
-      values.json ? jsonReport(address, groups) : textReport(address, groups, { colour, columns }),
-    );
+    stdout.write(values.json ? jsonReport(groups) : textReport(address, groups, { colour, columns }));
     return count(groups, "problem") > 0 ? 1 : 0;
   } catch (error) {
     if (!(error instanceof TypeError) && !isRetailPosError(error)) throw error;

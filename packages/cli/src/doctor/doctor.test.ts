@@ -290,12 +290,18 @@ describe("the client secret", () => {
     trouble?.(app);
     const { url, callback } = app;
     const groups = await examine({ url, callback, clientSecret: secret, domainPrefix: store, ...patient });
-    return { finding: groups.at(-1)?.findings, asked: app.sandbox.tokenRequests() };
+    const findings = groups.at(-1)?.findings ?? [];
+    return {
+      finding: findings.filter(({ check }) => check === "client-secret"),
+      told: findings.filter(({ check }) => check === "made-up-code"),
+      asked: app.sandbox.tokenRequests(),
+    };
   };
 
   test("is tried with one token request, and found right", async () => {
-    const { finding, asked } = await tried({});
+    const { finding, told, asked } = await tried({});
     expect(finding).toEqual([trouble("ok", "client-secret", /takes the client secret/)]);
+    expect(told).toEqual([trouble("ok", "made-up-code", /^One token request, .* of harbour-coffee\.$/)]);
     expect(asked).toMatchObject([
       { domainPrefix: store, grantType: "authorization_code", error: "invalid_grant" },
     ]);
@@ -312,9 +318,9 @@ describe("the client secret", () => {
     ["a store", { domainPrefix: undefined }, /^To have it tried, name a retailer with --store [^;]*$/],
     ["either", { clientSecret: undefined, domainPrefix: undefined }, /environment variable .*--store/],
   ])("is not tried without %s, and that is said", async (_name, patient, mend) => {
-    const { finding, asked } = await tried(patient);
+    const { finding, told, asked } = await tried(patient);
     expect(finding).toMatchObject([{ level: "skipped", mend: expect.stringMatching(mend) }]);
-    expect(asked).toEqual([]);
+    expect([told, asked]).toEqual([[], []]);
   });
 
   test("is tried even where the login leads nowhere, if everything is given", async () => {
@@ -323,7 +329,10 @@ describe("the client secret", () => {
     const { clientId, clientSecret } = application;
     const patient = { callback, baseUrl, clientId, clientSecret, domainPrefix: store };
     const groups = await examine({ url: new URL(`${origin}/nothing`), ...patient });
-    expect(groups.at(-1)?.findings).toMatchObject([{ check: "client-secret", level: "ok" }]);
+    expect(groups.at(-1)?.findings).toMatchObject([
+      { check: "made-up-code" },
+      { check: "client-secret", level: "ok" },
+    ]);
   });
 
   test.each([

@@ -69,7 +69,7 @@ export async function examine(patient: Patient): Promise<Group[]> {
       { title: "Callback route", findings: await callbackFindings(patient, ask, login, request, callback) },
     );
   }
-  groups.push({ title: "Client secret", findings: [await clientSecretFinding(patient, request, callback)] });
+  groups.push({ title: "Client secret", findings: await clientSecretFindings(patient, request, callback) });
   return groups;
 }
 
@@ -102,22 +102,23 @@ async function callbackFindings(
   return [finding, ...declinedRoute(await visit(declinedCallback(callback)))];
 }
 
-async function clientSecretFinding(
+async function clientSecretFindings(
   patient: Patient,
   request: URL | undefined,
   callback: URL | undefined,
-): Promise<Finding> {
+): Promise<Finding[]> {
   const { clientSecret: secret, domainPrefix, timeoutMs = defaultTimeoutMs } = patient;
   const clientId = patient.clientId ?? request?.searchParams.get("client_id");
   const baseUrl = patient.baseUrl ?? sandboxBaseUrl(request);
   if (!secret || !domainPrefix || !baseUrl || !clientId || !callback) {
-    return noClientSecret([
+    const steps = [
       ...(secret ? [] : ["put it into the environment variable RETAIL_POS_CLIENT_SECRET"]),
       ...(domainPrefix ? [] : ["name a retailer with --store <domain_prefix>"]),
       ...(baseUrl ? [] : ['give --base-url "https://{domain_prefix}.<service host>"']),
       ...(clientId ? [] : ["give --client-id"]),
       ...(callback ? [] : ["give --callback"]),
-    ]);
+    ];
+    return [noClientSecret(steps)];
   }
   const redirectUri = callback.href;
   return clientSecret({ clientId, clientSecret: secret, baseUrl, redirectUri, domainPrefix }, timeoutMs);

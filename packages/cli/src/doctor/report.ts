@@ -22,18 +22,14 @@ export function textReport(address: string, groups: readonly Group[], paper: Pap
   return `\nThe login at ${address}\n\n${sections.join("\n\n")}\n\n${summary(groups, paper)}\n`;
 }
 
-/** For machines. */
-export function jsonReport(address: string, groups: readonly Group[]): string {
-  const findings = groups.flatMap(({ title, findings }) =>
-    findings.map((finding) => ({ group: title, ...finding })),
+/** For machines: one line of JSON for each finding. */
+export function jsonReport(groups: readonly Group[]): string {
+  const lines = groups.flatMap(({ title, findings }) =>
+    findings.map(({ check, level, message, effect, mend }) =>
+      JSON.stringify({ level, message, effect, mend, group: title, check }),
+    ),
   );
-  const report = {
-    url: address,
-    problems: count(groups, "problem"),
-    warnings: count(groups, "warning"),
-    findings,
-  };
-  return `${JSON.stringify(report, null, 2)}\n`;
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 export function count(groups: readonly Group[], level: Level): number {

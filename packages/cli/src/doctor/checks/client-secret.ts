@@ -16,7 +16,8 @@ const CHECK = "client-secret";
 
 /**
  * One exchange of a code that was never issued (4.2). RFC 6749, 5.2: the service looks at the client
- * before the code, so `invalid_grant` means that it took the client for the right one.
+ * before the code, so `invalid_grant` means that it took the client for the right one. The request is told as a
+ * finding too: whoever watches the service's log will see it there.
  *
  * @throws {TypeError} naming the setting that no request can be made with.
  * @throws {InvalidDomainPrefixError}
@@ -24,15 +25,25 @@ const CHECK = "client-secret";
 export async function clientSecret(
   { domainPrefix, ...options }: Credentials,
   timeoutMs: number,
-): Promise<Finding> {
+): Promise<Finding[]> {
   const authUrl = "http://localhost"; // has to be given, and is not asked here
-  const client = retailPos({ ...options, authUrl, timeoutMs, userAgent: "retail-pos doctor" });
+  const sent: Finding[] = [];
+  const observe = ({ type }: { type: string }) => {
+    if (type === "token_request") sent.push(ok("made-up-code", `${SENT} ${domainPrefix}.`));
+  };
+  const client = retailPos({ ...options, authUrl, timeoutMs, userAgent: "retail-pos doctor", observe });
   try {
     await client.exchange(domainPrefix, "made-up-by-the-doctor");
   } catch (error) {
     if (!isRetailPosError(error) || error.code === "invalid_domain_prefix") throw error;
-    return meaningOf(error);
+    return [...sent, meaningOf(error)];
   }
+  return [...sent, tokensForNothing()];
+}
+
+const SENT = "One token request, with a code that was never issued, was sent to the token endpoint of";
+
+function tokensForNothing(): Finding {
   return warning(CHECK, "The token endpoint gave tokens for a code that was never issued.", {
     effect: "The retailer cannot log in, if the application has the same setting.",
     mend: "Check baseUrl: this is not the service's token endpoint.",
