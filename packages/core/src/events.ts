@@ -77,7 +77,10 @@ export type RetailPosEvent =
       readonly error: unknown;
     })
   | (Partial<EventBase> & {
-      /** Somebody asked for a token and got an error; one for each caller. */
+      /**
+       * Somebody asked for a token and got an error; one for each caller. Also an error of `connect`, `disconnect` or
+       * `status` that no other event tells: a bad domain prefix, or a record that is unusable.
+       */
       readonly type: "caller_failed";
       /** Epoch milliseconds. */
       readonly at: number;

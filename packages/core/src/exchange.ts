@@ -84,7 +84,8 @@ export function exchanges(options: ExchangeOptions) {
   function tellFailure(retailer: DomainPrefix | undefined, error: unknown): void {
     if (error instanceof TypeError) return; // a mistake of the program's, not of the login
     const about = { ...(retailer !== undefined && { domainPrefix: retailer }), at: clock() };
-    if (error instanceof StoreFailedError)
+    // The store's own failures are told by it.
+    if (error instanceof StoreFailedError && error.operation === "lock")
       tell(observe, { type: "store_failed", ...about, operation: error.operation, error });
     tell(observe, { type: "exchange_failed", ...about, error });
   }

@@ -15,13 +15,14 @@ export type Lock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
  * @throws {StoreFailedError} the lock cannot be taken.
  */
 export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): Promise<T> {
+  const start = startedByAnybody(work);
   return new Promise((resolve, reject) => {
     // A turn later, by when a lock has asked; and in order, so that what the work said comes first and counts.
     const succeed = (value: T) => soon(() => resolve(value));
     const fail = (error: unknown) => soon(() => reject(error));
     const over = (async () =>
       lock(key, () => {
-        const result = work();
+        const result = start();
         result.then(succeed, fail);
         return result;
       }))();
@@ -30,6 +31,23 @@ export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): P
       (error) => fail(lockFailed(error)),
     );
   });
+}
+
+/**
+ * The work for a lock that may start it from anywhere, such as the end of the work before: it runs in the async context
+ * of who makes this, and what it tells an observer belongs to that caller (`AsyncLocalStorage`, a trace). A promise
+ * keeps the context in which `then` was called, on every platform.
+ */
+function startedByAnybody<T>(work: () => Promise<T>): () => Promise<T> {
+  let start!: () => void;
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const result = started.then(work);
+  return () => {
+    start();
+    return result;
+  };
 }
 
 /** Our locks reject with an error of ours, which says it already. */

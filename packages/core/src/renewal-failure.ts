@@ -22,7 +22,7 @@ export function noteFailure(held: HeldTokens, error: unknown, { backOff, events 
   if (error instanceof ReconnectRequiredError || error instanceof NotConnectedError) return;
   if (error instanceof StoreFailedError) {
     backOff.pause(domainPrefix);
-    if (error.operation === "lock") events.storeFailed(error); // the store's own failures are told by it
+    if (error.operation === "lock") events.storeFailed(error, domainPrefix); // the store tells its own failures
     return;
   }
   if (error instanceof RetailPosError && !(error instanceof StoredTokensError))

@@ -1,6 +1,6 @@
 import { type AuthorizationRequest, authorizationUrl } from "./authorization-url.js";
 import { backOff as newBackOff } from "./back-off.js";
-import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
+import type { DomainPrefix } from "./domain-prefix.js";
 import { tell } from "./events.js";
 import { exchanges } from "./exchange.js";
 import { loginBackOff as newLoginBackOff } from "./login-back-off.js";
@@ -122,11 +122,11 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     authorizationUrl: (state, more) => authorizationUrl(checked, state, more),
     exchange,
     connect: stored.connect,
-    disconnect: async (domainPrefix) => stored.disconnect(parseDomainPrefix(domainPrefix)),
+    disconnect: stored.disconnect,
     tokens: stored.source,
     // A copy: what a caller changes of it is that caller's alone.
     retailer: (domainPrefix) => ({ ...stored.client(domainPrefix, client) }),
-    status: async (domainPrefix) => stored.status(parseDomainPrefix(domainPrefix)),
+    status: stored.status,
     retailers: (ask) => stored.retailers(ask?.signal),
     renewDue: stored.renewDue,
     claim: stored.claim,

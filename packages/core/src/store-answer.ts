@@ -32,13 +32,14 @@ export async function storeAnswer<T>(
   }
 }
 
-/** Our stores throw errors of ours, which say it already. */
+/** Our stores throw errors of ours, which say it already. Who lists or claims asks for no record that could be bad. */
 function storeFailed(
   operation: StoreOperation,
   domainPrefix: DomainPrefix | undefined,
   cause: unknown,
 ): Error {
-  if (isRetailPosError(cause)) return cause;
+  const isAboutRecord = operation !== "list" && operation !== "claim";
+  if (isRetailPosError(cause) && (isAboutRecord || cause.code === "store_failed")) return cause;
   const reason = (cause as { message?: unknown } | null)?.message ?? cause;
   const message = `The store could not ${doingOf(operation, domainPrefix)}: ${reason}`;
   return new StoreFailedError(operation, message, { domainPrefix, cause });

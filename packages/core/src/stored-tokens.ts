@@ -34,9 +34,9 @@ export interface StoredTokens {
    */
   client(domainPrefix: string, make: MakeClient): RetailerClient;
   connect(tokens: TokenSet): Promise<void>;
-  disconnect(domainPrefix: DomainPrefix): Promise<void>;
+  disconnect(domainPrefix: string): Promise<void>;
   claim(key: string, forMs: number): Promise<boolean>;
-  status(domainPrefix: DomainPrefix): Promise<RetailerStatus | undefined>;
+  status(domainPrefix: string): Promise<RetailerStatus | undefined>;
   retailers(signal: AbortSignal | undefined): AsyncIterable<RetailerStatus>;
   renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
   /** The 429 that this process's copy has a note of, for a login that is about to be sent. */
@@ -74,7 +74,9 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const claimHere = claimsInMemory(clock);
 
   return {
-    status,
+    status: told(status),
+    connect: told(connect),
+    disconnect: told(disconnect),
     retailers: (signal) => pagesThrough(store, signal, events.storeFailed),
     renewDue: dueRenewals({ ...options, store, retailers, renewals, events }),
     limit,
@@ -86,19 +88,6 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       held.client ??= make(held.domainPrefix, sourceOf(held));
       return held.client;
     },
-    async connect(given) {
-      const tokens = copied(given) as TokenSet;
-      const domainPrefix = parseDomainPrefix(tokens?.domainPrefix);
-      const problem = problemWith(tokens, domainPrefix);
-      if (problem) throw new TypeError(`tokens is no token set: ${problem}`);
-      const set = quiet({ ...tokens, version: versions.own(tokens.version) });
-      await retailers.of(domainPrefix).logIn(set, () => store.save(set));
-      events.connected(domainPrefix);
-    },
-    async disconnect(domainPrefix) {
-      await retailers.of(domainPrefix).logIn(undefined, () => store.remove(domainPrefix));
-      events.disconnected(domainPrefix);
-    },
     async claim(key, forMs) {
       if (typeof key !== "string" || key === "") throw new TypeError("key must be a non-empty text");
       if (!(typeof forMs === "number" && Number.isFinite(forMs) && forMs > 0))
@@ -109,8 +98,36 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     },
   };
 
-  async function status(domainPrefix: DomainPrefix): Promise<RetailerStatus | undefined> {
-    const stored = await store.load(domainPrefix, undefined);
+  /** Whatever error a caller sees was observed. */
+  function told<Ask, T>(work: (ask: Ask) => Promise<T>): (ask: Ask) => Promise<T> {
+    return async (ask) => {
+      try {
+        return await work(ask);
+      } catch (error) {
+        events.askFailed(error);
+        throw error;
+      }
+    };
+  }
+
+  async function connect(given: TokenSet): Promise<void> {
+    const tokens = copied(given) as TokenSet;
+    const domainPrefix = parseDomainPrefix(tokens?.domainPrefix);
+    const problem = problemWith(tokens, domainPrefix);
+    if (problem) throw new TypeError(`tokens is no token set: ${problem}`);
+    const set = quiet({ ...tokens, version: versions.own(tokens.version) });
+    await retailers.of(domainPrefix).logIn(set, () => store.save(set));
+    events.connected(domainPrefix);
+  }
+
+  async function disconnect(name: string): Promise<void> {
+    const domainPrefix = parseDomainPrefix(name);
+    await retailers.of(domainPrefix).logIn(undefined, () => store.remove(domainPrefix));
+    events.disconnected(domainPrefix);
+  }
+
+  async function status(name: string): Promise<RetailerStatus | undefined> {
+    const stored = await store.load(parseDomainPrefix(name), undefined);
     return stored && statusOf(stored);
   }
 

@@ -1,5 +1,5 @@
 import type { DomainPrefix } from "./domain-prefix.js";
-import type { RateLimitedError, StoreFailedError } from "./errors.js";
+import { isRetailPosError, type RateLimitedError, type StoreFailedError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import type { TokenSet } from "./token-set.js";
 
@@ -13,16 +13,23 @@ export interface TokenEvents {
   rateLimited(domainPrefix: DomainPrefix, error: RateLimitedError): void;
   reconnectRequired(domainPrefix: DomainPrefix): void;
   unsaved(domainPrefix: DomainPrefix, error: unknown): void;
-  storeFailed(error: StoreFailedError): void;
+  /** @param domainPrefix the retailer, if the error does not say: a lock has keys, no retailers. */
+  storeFailed(error: StoreFailedError, domainPrefix?: DomainPrefix): void;
   /** @param domainPrefix absent if what the caller gave is no domain prefix. */
   callerFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
+  /** The same, for what asks for no token: an error that the store told already is not told again. */
+  askFailed(error: unknown): void;
 }
 
 export function tokenEvents(
   observe: ((event: RetailPosEvent) => void) | undefined,
   clock: () => number,
 ): TokenEvents {
+  const callerFailed = (domainPrefix: DomainPrefix | undefined, error: unknown) =>
+    tell(observe, { type: "caller_failed", ...about(domainPrefix), at: clock(), error });
+
   return {
+    callerFailed,
     connected: (domainPrefix) => tell(observe, { type: "connected", domainPrefix, at: clock() }),
     disconnected: (domainPrefix) => tell(observe, { type: "disconnected", domainPrefix, at: clock() }),
     renewed(stored, next, requestedAt) {
@@ -38,16 +45,18 @@ export function tokenEvents(
     reconnectRequired: (domainPrefix) =>
       tell(observe, { type: "reconnect_required", domainPrefix, at: clock() }),
     unsaved: (domainPrefix, error) => tell(observe, { type: "unsaved", domainPrefix, at: clock(), error }),
-    storeFailed: (error) =>
+    storeFailed: (error, domainPrefix) =>
       tell(observe, {
         type: "store_failed",
-        ...about(error.domainPrefix as DomainPrefix | undefined),
+        ...about((error.domainPrefix as DomainPrefix | undefined) ?? domainPrefix),
         at: clock(),
         operation: error.operation,
         error,
       }),
-    callerFailed: (domainPrefix, error) =>
-      tell(observe, { type: "caller_failed", ...about(domainPrefix), at: clock(), error }),
+    askFailed(error) {
+      if (!isRetailPosError(error) || error.code === "store_failed") return; // a program's mistake, or told
+      callerFailed(error.domainPrefix as DomainPrefix | undefined, error);
+    },
   };
 }
 
