@@ -114,8 +114,6 @@ export function requestBearer<Context>(
   }
 }
 
-const noToken = () => undefined;
-
 /** A class because there is one for each request: getters on its prototype cost nothing, on an object they do. */
 class BearerOfRequest implements RequestBearer {
   readonly domainPrefix: DomainPrefix;
@@ -126,12 +124,12 @@ class BearerOfRequest implements RequestBearer {
   readonly #accessToken: string;
 
   constructor(client: RetailerClient, accessToken: string) {
-    const { token, tokenNow, fetch } = isPlain(client) ? client : bound(client);
     this.domainPrefix = client.domainPrefix;
     this.baseUrl = client.baseUrl;
-    this.token = token;
-    this.tokenNow = tokenNow ?? noToken;
-    this.fetch = fetch;
+    // Functions of its own: they are copied and taken apart, and a client of the application's own needs its `this`.
+    this.token = (ask) => client.token(ask);
+    this.tokenNow = () => client.tokenNow?.();
+    this.fetch = (input, init) => client.fetch(input, init);
     this.#accessToken = accessToken;
   }
   get accessToken(): string {
@@ -140,21 +138,6 @@ class BearerOfRequest implements RequestBearer {
   get authorization(): string {
     return `Bearer ${this.#accessToken}`;
   }
-}
-
-/** Whether its functions need no `this`, as those of `retailPos` do: they are taken as they are. */
-function isPlain(client: RetailerClient): boolean {
-  return Object.getPrototypeOf(client) === Object.prototype;
-}
-
-/** The functions of an application's own class. Bound for each request, which costs more than all the rest here. */
-function bound(client: RetailerClient): Pick<RetailerClient, "token" | "tokenNow" | "fetch"> {
-  const { token, tokenNow, fetch } = client;
-  return {
-    token: token.bind(client),
-    ...(tokenNow && { tokenNow: tokenNow.bind(client) }),
-    fetch: fetch.bind(client),
-  };
 }
 
 type ClientOf<Context> = (
