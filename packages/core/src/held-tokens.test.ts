@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   DAY_MS,
   failureOf,
@@ -15,7 +15,6 @@ import { NotConnectedError, ReconnectRequiredError, StoreFailedError } from "./e
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import type { RetailPosOptions } from "./options.js";
-import type { TokenStore } from "./token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
 const AFTER = "after its effect";
@@ -23,7 +22,7 @@ const BEFORE = "before its effect";
 
 /** Two processes on one store. P0's way to it can be stopped; P1's cannot. */
 function twoProcesses(options: Partial<RetailPosOptions> = {}) {
-  const store: TokenStore = memoryStore();
+  const store = memoryStore();
   const lock = memoryLock();
   const gated = gatedStore(store);
   const service = fakeService();
@@ -86,13 +85,13 @@ describe("overlaps: an answer that disagrees with what became known meanwhile is
   });
 
   test("a connect that was overtaken by a disconnect elsewhere is not believed", async () => {
-    const { gated, p0, p1 } = twoProcesses({ cacheMs: 10_000 });
+    const { gated, p0, p1, time } = twoProcesses({ cacheMs: 10_000 });
     const tokens = await p0.login();
+    time.now += 10_000; // the copy is old: the next use looks
     const save = gated.stop("save", AFTER);
     const connecting = p0.pos.connect({ ...tokens, version: "again" });
     await save.asked;
     await p1.pos.disconnect("shop");
-    p0.time.now += 10_000;
     expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
     save.goOn();
     await connecting;
@@ -218,29 +217,43 @@ describe("a verdict needs a store that was asked after the refusal", () => {
   });
 });
 
-describe("unsaved: what the store has not taken", () => {
-  test("does not come back after a disconnect elsewhere that this process knows of", async () => {
+describe("unsaved: while the store has not taken a set, it may hold any of those before", () => {
+  beforeEach(() => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const { store, p1, time, service } = twoProcesses();
-      let isDown = true;
-      const save: TokenStore["save"] = async (...args) =>
-        isDown && args[1] ? Promise.reject(new Error("read only")) : store.save(...args);
-      const p0 = start({ store: { ...store, save }, cacheMs: 0 }, service, time);
-      await p0.login();
-      time.now += 2 * DAY_MS;
-      const renewing = failureOf(p0.value());
-      await settled();
-      await p1.pos.disconnect("shop");
-      expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
-      await vi.advanceTimersByTimeAsync(4_000);
-      expect(await renewing).toBeInstanceOf(NotConnectedError);
-      expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
-      isDown = false;
-      expect(await store.load(SHOP)).toBeUndefined();
-    } finally {
-      vi.useRealTimers();
-    }
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A renewal's patient tries, each with an answer that is lost. */
+  const PATIENT = { tries: 6, ms: 3_000 };
+
+  test("the next renewal replaces the set that is stored, though another was issued in between", async () => {
+    const { gated, p0, store, time } = twoProcesses();
+    await p0.login();
+    for (let save = 0; save < PATIENT.tries + 1; save += 1) gated.stop("save", BEFORE).fail();
+    time.now += 2 * DAY_MS;
+    const unsaved = p0.value();
+    await vi.advanceTimersByTimeAsync(PATIENT.ms);
+    expect(await unsaved).toBe("access-shop-2");
+    time.now += 2 * DAY_MS; // its next use tries to save it once more, and renews it
+    expect(await p0.value()).toBe("access-shop-3");
+    expect((await store.load(SHOP))?.refreshToken).toBe("refresh-shop-3");
+  });
+
+  test("a set does not come back after a disconnect elsewhere that this process knows of", async () => {
+    const { gated, p0, p1, store, time } = twoProcesses();
+    await p0.login();
+    for (let save = 0; save < PATIENT.tries; save += 1) gated.stop("save", BEFORE).fail();
+    time.now += 2 * DAY_MS;
+    const renewing = failureOf(p0.value());
+    await settled();
+    await p1.pos.disconnect("shop");
+    expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+    await vi.advanceTimersByTimeAsync(PATIENT.ms);
+    expect(await renewing).toBeInstanceOf(NotConnectedError);
+    expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+    expect(await store.load(SHOP)).toBeUndefined();
   });
 });
 
