@@ -23,6 +23,11 @@ export { type Lease, type LeaseLockOptions, leaseLock } from "./lease-lock.js";
 export { type StoreTask, storeFailure } from "./store-failure.js";
 export { type PageAsk, type StorePages, storePages } from "./store-pages.js";
 
+// For those who write a tool that goes through a store
+export { checkStored as checkTokenSet } from "./token-set.js";
+export { areOfTwoApplications } from "./versions.js";
+export { inPlainWords } from "./secrets.js";
+
 // The words of the wire
 export { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 export { parseRateLimit, type RateLimit } from "./rate-limit.js";

@@ -19,8 +19,11 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
 }
 
 /**
- * The same where nobody knows the secrets, because a store failed that holds them. Of the message only plain words
- * stay: letters alone, at most 14 of them. Everything else might be a token.
+ * An error as it may be shown if nobody knows which secrets it repeats: a store failed that holds them. Of the message
+ * only plain words stay: letters alone, at most 14 of them. Everything else might be a token.
+ *
+ * @param error what was thrown, an error or not.
+ * @returns a new error with its name, its code if that is a plain one, and the frames of its stack.
  */
 export function inPlainWords(error: unknown): Error {
   const [name, code] = [read(error, "name"), read(error, "code")];

@@ -50,8 +50,12 @@ export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
 }
 
 /**
- * Checks a record that a store returned: a stranger's bytes until proven otherwise.
+ * Checks a record that a store returned: a stranger's bytes until proven otherwise. The retailer's calls need none of
+ * this: core checks what it loads.
  *
+ * @param record what `load` gave.
+ * @param domainPrefix whose it has to be.
+ * @returns a copy, which can be printed without showing a token.
  * @throws {StoredTokensError} naming the field, never its value.
  */
 export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenSet {

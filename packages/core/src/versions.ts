@@ -24,8 +24,12 @@ export function versionsOf(clientId: string): Versions {
 }
 
 /**
- * Whether the two carry marks of two applications. A store that is asked to replace the one by the other without
- * comparing, because somebody logged in, had better refuse.
+ * Whether two versions of token sets carry marks of two applications (client ids). A store that is asked to replace the
+ * one by the other without comparing, because somebody logged in, had better refuse.
+ *
+ * @param one a version, as `TokenSet.version` has it.
+ * @param other another.
+ * @returns `false` if one of them has no mark: nobody can tell.
  */
 export function areOfTwoApplications(one: string, other: string): boolean {
   return MARK.test(one) && MARK.test(other) && one.slice(-8) !== other.slice(-8);
