@@ -6,26 +6,42 @@ const PAGE = 500;
 /** A store may have many records of others' between ours; a list that goes on like this never ends. */
 const MOST_EMPTY_PAGES = 100_000;
 
+type Arrange = (page: readonly RetailerStatus[]) => readonly RetailerStatus[];
+
 /**
  * All retailers that a store holds, page by page.
  *
  * @param failed told if the list never ends; other failures are told by the store.
+ * @param arranged in which order those of one page come; by default as the store lists them.
  * @throws {TypeError} the store cannot list.
  */
 export function pagesThrough(
   store: CheckedStore,
   signal: AbortSignal | undefined,
   failed: (error: StoreFailedError) => void,
+  arranged: Arrange = (page) => page,
 ): AsyncGenerator<RetailerStatus, void, void> {
   const { list } = store;
   if (!list) throw new TypeError("store has no list(): its retailers cannot be asked for");
-  return pages(list, signal, failed);
+  return pages(list, signal, failed, arranged);
+}
+
+/**
+ * In an order of this call's own. Several processes that go through one store at once would else meet at each retailer,
+ * and all but one of them wait there.
+ */
+export function shuffled<T>(all: readonly T[]): T[] {
+  return all
+    .map((one) => ({ one, place: Math.random() }))
+    .sort((first, second) => first.place - second.place)
+    .map(({ one }) => one);
 }
 
 async function* pages(
   list: NonNullable<CheckedStore["list"]>,
   signal: AbortSignal | undefined,
   failed: (error: StoreFailedError) => void,
+  arranged: Arrange,
 ): AsyncGenerator<RetailerStatus, void, void> {
   const turns = turnsNoticed();
   let cursor: string | undefined;
@@ -33,7 +49,7 @@ async function* pages(
   do {
     signal?.throwIfAborted();
     const page = await list(cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor });
-    for (const status of page.retailers) {
+    for (const status of arranged(page.retailers)) {
       signal?.throwIfAborted();
       yield status;
     }

@@ -1,7 +1,7 @@
 import type { BackOff } from "./back-off.js";
 import type { CheckedStore } from "./checked-store.js";
 import { isRetailPosError, NotConnectedError, ReconnectRequiredError } from "./errors.js";
-import { pagesThrough } from "./fleet.js";
+import { pagesThrough, shuffled } from "./fleet.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import { noteFailure } from "./renewal-failure.js";
@@ -61,7 +61,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
   return async (ask = {}) => {
     const { withinMs, concurrency, signal } = checked(ask);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
-    const fleet = pagesThrough(store, undefined, events.storeFailed);
+    const fleet = pagesThrough(store, undefined, events.storeFailed, shuffled);
     let isAtEnd = false;
 
     /** One of several that take the next retailer when they are done with theirs. */
