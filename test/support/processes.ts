@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { TokenSet } from "@retail-pos/core";
-import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
+import type { RenewDueReport, TokenSet } from "@retail-pos/core";
+import { type NamedStore, type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { url as databaseUrl } from "../../packages/store-postgres/testing/postgres.js";
@@ -24,6 +24,8 @@ export interface Application {
   /** Lets so much time pass, everywhere. */
   letPass(ms: number): Promise<void>;
   logIn(retailer: string): Promise<void>;
+  /** Each once, the processes sharing the work. */
+  logInAll(retailers: readonly string[]): Promise<void>;
   /** So many callers in each process. */
   callAll(retailer: string, callers: number): Promise<Called[]>;
   /** How the service answered the token requests of a retailer: statuses, or the fault that left one without. */
@@ -40,6 +42,11 @@ export interface Called {
 export interface Worker {
   call(retailer: string, callers: number): Promise<Called>;
   stored(retailer: string): Promise<TokenSet>;
+  /** One call for each of many retailers: what became of all these callers. */
+  callEach(retailers: readonly string[]): Promise<Called>;
+  renewDue(ask?: { concurrency?: number }): Promise<RenewDueReport>;
+  /** Aborts the signal of its `renewDue`. */
+  stopRenewing(): Promise<unknown>;
   /** A command of `worker.mjs`. Rejects when the process ends before it answers. */
   ask(command: string, argument?: unknown): Promise<unknown>;
   /** The next time that it says so: an event of core's, or one of `worker.mjs`. Ask before the event can happen. */
@@ -55,7 +62,10 @@ export interface Worker {
 
 export interface ApplicationSettings {
   readonly engine: string;
+  /** Who logs in at the start. */
   readonly retailers: readonly string[];
+  /** Whom the service knows. Default: the sandbox's own. */
+  readonly stores?: readonly NamedStore[];
   readonly lifetimeMs: number;
   /** How many. Default 3. */
   readonly processes?: number;
@@ -70,7 +80,8 @@ const program = fileURLToPath(new URL("worker.mjs", import.meta.url));
 export async function startApplication(settings: ApplicationSettings): Promise<Application> {
   const { engine, retailers, lifetimeMs, timeoutMs, onTestFinished } = settings;
   const clock = virtualClock();
-  const sandbox = await startSandbox({ clock, rotation: "always", lifetimeMs });
+  const known = settings.stores && { stores: settings.stores, approved: true };
+  const sandbox = await startSandbox({ clock, rotation: "always", lifetimeMs, ...known });
   const namespace = `retail_pos_test_${randomUUID().replaceAll("-", "")}`;
   const way = await wayTo(engine, namespace);
   const { authUrl, baseUrl, application } = sandbox;
@@ -100,6 +111,18 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
     const code = sandbox.approve(retailer).searchParams.get("code");
     await processes()[0]?.ask("logIn", [retailer, code]);
   };
+  const logInAll = async (retailers: readonly string[]) => {
+    const logins = retailers.map((retailer) => [
+      retailer,
+      sandbox.approve(retailer).searchParams.get("code"),
+    ]);
+    const each = Math.ceil(logins.length / processes().length);
+    await Promise.all(
+      processes().map((process, index) =>
+        process.ask("logInEach", logins.slice(index * each, (index + 1) * each)),
+      ),
+    );
+  };
   const callAll = (retailer: string, callers: number) =>
     Promise.all(processes().map((process) => process.call(retailer, callers)));
   const answers = (retailer: string) =>
@@ -107,7 +130,7 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
 
   await Promise.all(Array.from({ length: settings.processes ?? 3 }, start));
   for (const retailer of retailers) await logIn(retailer);
-  return { sandbox, way, processes, start, letPass, logIn, callAll, answers };
+  return { sandbox, way, processes, start, letPass, logIn, logInAll, callAll, answers };
 }
 
 function newWorker(child: ChildProcess): Worker {
@@ -138,6 +161,9 @@ function newWorker(child: ChildProcess): Worker {
   return {
     ask,
     call: (retailer, callers) => ask("call", [retailer, callers]) as Promise<Called>,
+    callEach: (retailers) => ask("callEach", retailers) as Promise<Called>,
+    renewDue: (wanted) => ask("renewDue", wanted) as Promise<RenewDueReport>,
+    stopRenewing: () => ask("stopRenewing"),
     stored: (retailer) => ask("stored", retailer) as Promise<TokenSet>,
     says(event) {
       const ended = exited.then(() => Promise.reject(new Error(`it ended before it said "${event}"`)));

@@ -7,6 +7,7 @@ const { store, lock } = await engines[ENGINE](NAMESPACE);
 let now = 0;
 let requestsMayGo = Promise.resolve();
 let letRequestsGo = () => {};
+let renewing = new AbortController();
 
 const say = (event) => process.send({ event });
 const pos = retailPos({
@@ -22,6 +23,8 @@ const pos = retailPos({
   },
 });
 
+const loginsAlone = retailPos({ ...JSON.parse(OPTIONS), clock: () => now });
+
 async function saveAloud(...sets) {
   try {
     const isSaved = await store.save(...sets);
@@ -33,20 +36,53 @@ async function saveAloud(...sets) {
   }
 }
 
+/** What became of callers: how many were served, the different tokens, and what went wrong. */
+function outcomeOf(asked) {
+  const values = asked.flatMap((result) => (result.status === "fulfilled" ? [result.value.value] : []));
+  const errors = asked.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
+  return { served: values.length, values: [...new Set(values)], errors: [...new Set(errors)] };
+}
+
+const AT_A_TIME = 32;
+
+/** What `Promise.allSettled` answers, with so much under way at a time. */
+async function severalAtATime(all, work) {
+  const results = new Array(all.length);
+  const left = all.entries();
+  const worker = async () => {
+    for (const [index, each] of left) [results[index]] = await Promise.allSettled([work(each)]);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+  return results;
+}
+
 const commands = {
   setTime: (at) => {
     now = at;
   },
   /** Trades a code and keeps the tokens. */
   logIn: async ([domainPrefix, code]) => pos.connect(await pos.exchange(domainPrefix, code)),
-  /** So many callers at once; answers the different tokens, and what went wrong. */
+  /** So many callers at once. */
   call: async ([domainPrefix, callers]) => {
     const source = pos.tokens(domainPrefix);
-    const asked = await Promise.allSettled(Array.from({ length: callers }, () => source.token()));
-    const values = asked.flatMap((result) => (result.status === "fulfilled" ? [result.value.value] : []));
-    const errors = asked.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
-    return { served: values.length, values: [...new Set(values)], errors: [...new Set(errors)] };
+    return outcomeOf(await Promise.allSettled(Array.from({ length: callers }, () => source.token())));
   },
+  /** The same for thousands, without the lock that keeps two logins of one retailer apart. */
+  logInEach: async (logins) => {
+    const results = await severalAtATime(logins, async ([domainPrefix, code]) =>
+      store.save(await loginsAlone.exchange(domainPrefix, code)),
+    );
+    const failed = results.find(({ status }) => status === "rejected");
+    if (failed) throw failed.reason;
+  },
+  /** One caller for each retailer. The tokens come in the order of the retailers. */
+  callEach: async (domainPrefixes) =>
+    outcomeOf(await severalAtATime(domainPrefixes, (domainPrefix) => pos.tokens(domainPrefix).token())),
+  renewDue: (ask) => {
+    renewing = new AbortController();
+    return pos.renewDue({ ...ask, signal: renewing.signal });
+  },
+  stopRenewing: () => renewing.abort(),
   /** The record, past whatever this process remembers. */
   stored: (domainPrefix) => store.load(domainPrefix),
   /** Answers once the engine does: a client may still have to connect again. */

@@ -1,0 +1,158 @@
+import type { RenewDueReport } from "@retail-pos/core";
+import { describe, expect, type TestContext, test } from "vitest";
+import { canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
+import { canRun as hasRedis } from "../packages/store-redis/testing/redis.js";
+import { type Application, startApplication, type Worker } from "./support/processes.js";
+
+// The whole fleet in four real processes on one engine, beside one service that rotates every refresh token.
+
+const PROCESSES = 4;
+const LIFETIME_MS = 600_000;
+/** How long a token endpoint answers 429. New tokens are not due before. */
+const LIMITED_MS = 300_000;
+/** On Redis; a file and a table are written to disk at each step, which takes this test longer. */
+const MANY = 10_000;
+const FEWER = 2_000;
+/** So many on each engine. At most 10,000: the sandbox remembers no more requests. */
+const ASKED = process.env["FLEET_RETAILERS"];
+const CONCURRENCY = 8;
+
+const engines: [engine: string, size: number][] = [
+  ["sqlite", Number(ASKED ?? FEWER)],
+  ...(hasRedis ? [["redis", Number(ASKED ?? MANY)] as [string, number]] : []),
+  ...(hasPostgres ? [["postgres", Number(ASKED ?? FEWER)] as [string, number]] : []),
+];
+
+describe.each(engines)("four processes on %s", { timeout: 600_000 }, (engine, size) => {
+  test(`renew ${size} retailers whose tokens ended, each by one request, and then nobody waits`, async (context) => {
+    const app = await fleetOf(size, engine, context);
+    await app.letPass(LIFETIME_MS);
+    const reports = await app.renewDue();
+
+    expect(sumOf(reports, "renewed")).toBe(size);
+    for (const report of reports) {
+      expect(report).toMatchObject({ seen: size, refused: 0, failed: 0, stopped: false });
+      expect(report.due).toBe(report.renewed + report.elsewhere);
+    }
+    expect(app.refreshes()).toEqual(new Map(app.names.map((name) => [name, [200]])));
+    expect(app.newRequests()).toBe(size);
+
+    for (const report of await app.renewDue()) expect(report).toMatchObject({ seen: size, due: 0 });
+    for (const { values, errors } of await callEach(app, app.names)) {
+      expect(errors).toEqual([]);
+      expect(app.names.filter((name, index) => !app.sandbox.accepts(name, values[index] ?? ""))).toEqual([]);
+    }
+    expect(app.newRequests()).toBe(size);
+  });
+
+  test("are stopped by a signal: what is under way ends, and nothing more goes out", async (context) => {
+    const app = await fleetOf(100, engine, context);
+    await app.letPass(LIFETIME_MS);
+    const held = app.names.map((domainPrefix) => app.sandbox.fault("late", { domainPrefix }));
+    const [process] = app.processes() as [Worker];
+    const run = process.renewDue({ concurrency: CONCURRENCY });
+    await until(() => held.filter(({ hits }) => hits > 0).length === CONCURRENCY);
+    await process.stopRenewing();
+    for (const answer of held) answer.release();
+
+    expect(await run).toMatchObject({ due: CONCURRENCY, renewed: CONCURRENCY, stopped: true });
+    expect(app.newRequests()).toBe(CONCURRENCY);
+    expect(sumOf(await app.renewDue(), "renewed")).toBe(app.names.length - CONCURRENCY);
+  });
+
+  test("respect the limit of each token endpoint, and renew the others meanwhile", async (context) => {
+    const app = await fleetOf(100, engine, context);
+    await app.letPass(LIFETIME_MS);
+    const limited = app.names.slice(0, 20);
+    const free = app.names.slice(20);
+    for (const name of limited) app.sandbox.limit(name, LIMITED_MS);
+
+    expect(sumOf(await app.renewDue(), "renewed")).toBe(free.length);
+    const answers = (ofLimited: number[]) =>
+      new Map(app.names.map((name) => [name, limited.includes(name) ? ofLimited : [200]]));
+    expect(app.refreshes()).toEqual(answers([429]));
+
+    for (const waitMs of [0, LIMITED_MS - 2000]) {
+      await app.letPass(waitMs);
+      for (const report of await app.renewDue()) expect(report).toMatchObject({ seen: 100, due: 0 });
+    }
+    await app.letPass(3000);
+    expect(sumOf(await app.renewDue(), "renewed")).toBe(limited.length);
+    expect(app.refreshes()).toEqual(answers([429, 200]));
+  });
+
+  test("meet a 429 once for each retailer, all callers of all processes and of a new one together", async (context) => {
+    const app = await fleetOf(20, engine, context);
+    await app.letPass(LIFETIME_MS);
+    for (const name of app.names) app.sandbox.limit(name, LIMITED_MS);
+    const everybodyIsTold = async () => {
+      for (const { served, errors } of await callEach(app, [...app.names, ...app.names])) {
+        expect(served).toBe(0);
+        expect(errors).toHaveLength(app.names.length); // each names its retailer
+        for (const error of errors) expect(error).toMatch(/^RateLimitedError/);
+      }
+      expect(app.refreshes()).toEqual(new Map(app.names.map((name) => [name, [429]])));
+    };
+    await everybodyIsTold();
+    const [victim] = app.processes() as [Worker];
+    await victim.kill();
+    await app.start();
+    await everybodyIsTold();
+    await app.letPass(LIMITED_MS - 2000);
+    await everybodyIsTold();
+
+    await app.letPass(3000);
+    for (const { errors } of await callEach(app, app.names)) expect(errors).toEqual([]);
+    expect(app.refreshes()).toEqual(new Map(app.names.map((name) => [name, [429, 200]])));
+  });
+});
+
+interface Fleet extends Application {
+  readonly names: readonly string[];
+  /** In all processes at once. */
+  renewDue(): Promise<RenewDueReport[]>;
+  /** How many requests have arrived since everybody had logged in. */
+  newRequests(): number;
+  /** How the service answered the renewals of each. */
+  refreshes(): Map<string, (number | undefined)[]>;
+}
+
+/** So many retailers, all logged in. */
+async function fleetOf(size: number, engine: string, { onTestFinished }: TestContext): Promise<Fleet> {
+  const names = Array.from({ length: size }, (_, index) => `retailer-${index}`);
+  const app = await startApplication({
+    engine,
+    retailers: [],
+    stores: names.map((name) => ({ domainPrefix: name, name })),
+    processes: PROCESSES,
+    lifetimeMs: LIFETIME_MS,
+    onTestFinished,
+  });
+  await app.logInAll(names);
+  const lastId = () => app.sandbox.requests.at(-1)?.id ?? 0;
+  const before = lastId();
+  return {
+    ...app,
+    names,
+    renewDue: () =>
+      Promise.all(app.processes().map((process) => process.renewDue({ concurrency: CONCURRENCY }))),
+    newRequests: () => lastId() - before,
+    refreshes() {
+      const answers = new Map<string, (number | undefined)[]>(names.map((name) => [name, []]));
+      for (const { id, domainPrefix = "", status } of app.sandbox.requests)
+        if (id > before) answers.get(domainPrefix)?.push(status);
+      return answers;
+    },
+  };
+}
+
+const callEach = (app: Application, names: readonly string[]) =>
+  Promise.all(app.processes().map((process) => process.callEach(names)));
+
+function sumOf(reports: readonly RenewDueReport[], field: "renewed" | "failed"): number {
+  return reports.reduce((sum, report) => sum + report[field], 0);
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
