@@ -1,6 +1,6 @@
 /**
- * Settles as the work does, unless the signal is aborted first; the work itself goes on. Once settled, it holds
- * neither the signal nor its reason, however long the work or the signal lasts (behaviour 13).
+ * Settles as the work does, unless the signal is aborted first; the work itself goes on. Once settled, it refers to
+ * neither the signal nor its reason, which may both last longer (behaviour 13).
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
@@ -15,14 +15,14 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefin
   });
 }
 
-/** Whom work and signal speak to. Emptied when the caller has its answer, because both may outlast the call. */
+/** One waiting caller. Emptied once it has its answer, because the work and the signal may outlast the call. */
 interface Caller {
   promise: { resolve: (value: unknown) => void; reject: (reason: unknown) => void } | undefined;
-  /** Takes the caller out of those who wait with its signal. */
+  /** Removes the caller from those that wait with its signal. */
   leave?: (() => void) | undefined;
 }
 
-/** A function of its own: what it leaves at the work sees the caller, and nothing that the caller handed over. */
+/** A function of its own, so that the callbacks on the work capture the caller only, and not its signal. */
 function follow(work: Promise<unknown>, caller: Caller): void {
   work.then(
     (value) => emptied(caller)?.resolve(value),
@@ -30,7 +30,7 @@ function follow(work: Promise<unknown>, caller: Caller): void {
   );
 }
 
-/** The caller's promise, to be settled now; nothing if that has happened. */
+/** The caller's promise, to be settled now; `undefined` if it is settled already. */
 function emptied(caller: Caller): Caller["promise"] {
   const { promise, leave } = caller;
   caller.promise = undefined;
@@ -39,7 +39,7 @@ function emptied(caller: Caller): Caller["promise"] {
   return promise;
 }
 
-/** The callers who wait with one signal, and the one listener that speaks for them. */
+/** The callers that wait with one signal, and the one listener for them all. */
 interface Waiting {
   readonly callers: Set<Caller>;
   readonly allLeave: () => void;
@@ -48,9 +48,9 @@ interface Waiting {
 const waitingBySignal = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * One listener for all callers: many may share a signal that lives as long as the process, and Node warns of a
- * target with many. The listener goes with the last of them: as long as it stays, the platform keeps the signals
- * of `AbortSignal.any` and `AbortSignal.timeout` alive.
+ * One listener for all callers: many may share a signal that lives as long as the process, and Node warns about a
+ * target with many listeners. It is removed with the last caller: a listener keeps the signals of `AbortSignal.any`
+ * and `AbortSignal.timeout` in memory.
  */
 function leaveWhenAborted(signal: AbortSignal, caller: Caller): () => void {
   const waiting = waitingBySignal.get(signal) ?? listening(signal);

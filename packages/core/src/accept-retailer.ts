@@ -6,10 +6,10 @@ export type AcceptRetailer = (domainPrefix: DomainPrefix) => boolean | Promise<b
 
 /**
  * Asks the application before a stranger's `domain_prefix` decides which host gets the client secret. Anything but
- * `true` is a no, so that a function that forgets to return accepts nobody.
+ * `true` counts as no: a function that forgets to return accepts nobody.
  *
  * @throws {RetailerNotAcceptedError}
- * @throws what the application's function throws.
+ * @throws the application's own error, if its function throws.
  */
 export async function throwUnlessAccepted(
   domainPrefix: DomainPrefix,

@@ -2,7 +2,7 @@ import type { DomainPrefix } from "./domain-prefix.js";
 
 /** The addresses of the service, made from the two that an application is configured with. */
 export interface Addresses {
-  /** 4.1: where the retailer's browser is sent; absent in a program in which nobody logs in. */
+  /** 4.1: the consent page, for the retailer's browser; absent in a program in which nobody logs in. */
   readonly connectUrl: string | undefined;
   /** {base_url} of one retailer, without a trailing slash. */
   baseUrl(domainPrefix: DomainPrefix): string;
@@ -71,7 +71,7 @@ export function sharesOrigin(template: string): boolean {
   return !/^https?:\/\/\{/i.test(template);
 }
 
-/** A stand-in for a prefix. Letters, so that it cannot turn the rest of the host into a numeric address. */
+/** Stands for a prefix while the template is checked. Letters: digits could make the host a numeric address. */
 function labelNotIn(text: string): string {
   let label = "retailer";
   while (text.toLowerCase().includes(label)) label += "r";
@@ -92,8 +92,8 @@ export function secureUrl(option: string, text: unknown): URL {
 }
 
 /**
- * An address that codes come back to (RFC 9700, 2.6): https, or http on this machine. It stays as it was written,
- * because the service compares it with the registered one.
+ * The address that codes come back to (RFC 9700, 2.6): https, or http on this machine. It is returned unchanged,
+ * because the service compares it with the registered one, character by character.
  *
  * @throws {TypeError} naming the option.
  */

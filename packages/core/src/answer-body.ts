@@ -8,7 +8,7 @@ export function bodyOf(response: Response): string | Promise<string | undefined>
     response.body.cancel().catch(() => {}); // the headers say it all, even if the body never comes
     return "";
   }
-  // In one piece: a stream costs more.
+  // Reading a short body at once is cheaper than streaming it.
   return isShort(response.headers) ? response.text() : longBodyOf(chunksOf(response.body));
 }
 
@@ -39,7 +39,7 @@ async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-/** Whether it says that it is short, and is not packed: what is packed can be any size. */
+/** Whether the headers promise a short body that is not compressed: a compressed one can unpack to any size. */
 function isShort(headers: Headers): boolean {
   const length = headers.get("content-length") ?? "";
   return /^\d+$/.test(length) && Number(length) <= LONGEST_BODY && !headers.has("content-encoding");

@@ -1,7 +1,7 @@
 import { redirectUri as checkedRedirectUri } from "./addresses.js";
 import type { CheckedOptions } from "./options.js";
 
-/** What one login may have of its own. */
+/** Settings of one login. */
 export interface AuthorizationRequest {
   /** The `redirect_uri` of this login, if it differs from the configured one. */
   redirectUri?: string | undefined;
@@ -12,9 +12,9 @@ export interface AuthorizationRequest {
 type LoginOptions = Pick<CheckedOptions, "addresses" | "clientId" | "redirectUri" | "scope">;
 
 /**
- * Where the retailer's browser is sent (4.1).
+ * The consent page's address, for the retailer's browser (4.1).
  *
- * @throws {TypeError}
+ * @throws {TypeError} the message names what is wrong: `state`, `scope`, `redirectUri`, or an option that was left out.
  */
 export function authorizationUrl(
   options: LoginOptions,
@@ -43,7 +43,7 @@ export function authorizationUrl(
 /**
  * The `redirect_uri` of one login: its own, else the configured one. It has to be the same in 4.1 and 4.2.
  *
- * @throws {TypeError} for one that no code may be sent to, and in a program that is not configured for logins.
+ * @throws {TypeError} no code may be sent there; or the program is not configured for logins.
  */
 export function redirectUriOfLogin(
   { addresses, redirectUri }: Pick<CheckedOptions, "addresses" | "redirectUri">,

@@ -7,15 +7,15 @@ import { type RateLimit, retryAtOf } from "./rate-limit.js";
  * other failure for 1 s doubling to 60 s. Other retailers are unaffected.
  */
 export interface BackOff {
-  /** The error that a renewal meets right now; `undefined` if it may go out. */
+  /** The error for a renewal that is wanted now; `undefined` if it may go out. */
   renewal(domainPrefix: DomainPrefix): RetailPosError | undefined;
-  /** The 429 that a login meets right now: no other failure stands in the way of a person. */
+  /** The 429 for a login that is wanted now. No other failure stops a person. */
   limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
   /** Whether renewals before expiry should wait, because the service said nothing remains or the store failed. */
   early(domainPrefix: DomainPrefix): boolean;
   failed(domainPrefix: DomainPrefix, error: RetailPosError): void;
   succeeded(domainPrefix: DomainPrefix, rateLimit: RateLimit | undefined): void;
-  /** The store or the lock failed: no token request is to blame, but hurrying would help nobody. */
+  /** The store or the lock failed. The token endpoint is not to blame, but an attempt at once would fail as well. */
   pause(domainPrefix: DomainPrefix): void;
 }
 
@@ -30,9 +30,9 @@ interface Pause {
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Past this many retailers, pauses that are over are swept away. */
+/** From this many retailers on, pauses that are over are removed. */
 const FIRST_SWEEP_AT = 1000;
-/** Past this many that still last, the oldest go: these retailers would be asked for once more. */
+/** From this many unfinished pauses on, the oldest are dropped: each costs one more token request. */
 const MOST_PAUSES = 20_000;
 
 export function backOff(clock: () => number): BackOff {
@@ -73,12 +73,12 @@ export function backOff(clock: () => number): BackOff {
     },
   };
 
-  /** Until the reset nothing else counts: it can only come from a request that was already under way. */
+  /** Until the reset, other results are ignored: they can only come from requests that were already under way. */
   function isLimited(domainPrefix: DomainPrefix): boolean {
     return active(domainPrefix)?.error instanceof RateLimitedError;
   }
 
-  /** Not active outside its own span: a clock that jumps back must not stop a retailer for a day. */
+  /** The pause that lasts now. One that begins later does not: a clock that is set back must not stop a retailer. */
   function active(domainPrefix: DomainPrefix): Pause | undefined {
     const pause = pauses.get(domainPrefix);
     if (!pause) return undefined;
@@ -96,7 +96,7 @@ export function backOff(clock: () => number): BackOff {
     pauses.set(domainPrefix, pause);
   }
 
-  /** A pause that ended longer ago than the longest lasts has nothing left to say, not even how many failed. */
+  /** A pause that ended longer ago than the longest lasts is of no use, not even its number of failures. */
   function sweep(): void {
     const now = clock();
     for (const [domainPrefix, { at, until }] of pauses) {
@@ -110,7 +110,7 @@ export function backOff(clock: () => number): BackOff {
   }
 }
 
-/** Up to a fifth less than the longest, so that many processes do not come back as one. */
+/** Up to a fifth less than the longest, at random, so that many processes do not come back at one moment. */
 function pauseAfter(failures: number): number {
   return longestPauseAfter(failures) * (1 - 0.2 * Math.random());
 }

@@ -1,13 +1,13 @@
 /**
- * The address of a call, which may not leave `baseUrl`: the bearer would go along (behaviour 12).
+ * The address of a call. It may not leave `baseUrl`, or the bearer would go to somebody else (behaviour 12).
  *
- * @throws {TypeError}
+ * @throws {TypeError} the address is outside `baseUrl`, or may be on some server; the message says why.
  */
 export function addressWithin(baseUrl: string, input: string | URL | Request): string {
   const text = input instanceof Request ? addressOf(input) : String(input);
   const isRelative = typeof input === "string" && !/^\s*[a-z][a-z0-9+.-]*:/i.test(input);
   const path = text.split(/[?#]/, 1)[0] ?? "";
-  // Control characters and backslashes mean one thing to a reader and another to a URL parser.
+  // A URL parser drops control characters and takes a backslash for a slash; other programs do not.
   if (/[\p{Cc}\\]/u.test(path)) throw outside("contains a backslash or a control character");
   if (isRelative && path.startsWith("//")) throw outside("names another host");
 
@@ -17,7 +17,7 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
   if (url.origin !== base.origin || url.username || url.password) throw outside("is of another origin");
   const root = base.pathname.replace(/\/$/, "");
   const isBelow = `${url.pathname}/`.startsWith(`${root}/`);
-  // As it was given, and as the URL parser left it: it takes "a%2fb/.." away as one segment.
+  // Both as it was given and as the URL parser left it: the parser takes "a%2fb/.." away as one segment.
   if (!isBelow || mayClimbOut(url.pathname.slice(root.length)) || (isRelative && mayClimbOut(path)))
     throw outside("climbs out of baseUrl, or may do so on some server");
   return url.href;
@@ -27,7 +27,7 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
   }
 }
 
-/** As the platform knows it: a `url` of the object's own, or of a subclass, is not where the platform would send it. */
+/** The address that the platform uses. An object or a subclass may show another one as its `url`. */
 function addressOf(request: Request): string {
   const url = Object.getOwnPropertyDescriptor(Request.prototype, "url")?.get;
   return url ? url.call(request) : request.url;
@@ -52,7 +52,7 @@ function mayClimbOut(path: string): boolean {
   return false;
 }
 
-/** So often a server may decode a path. What takes longer names nothing. */
+/** A server may decode a path this many times. A path that takes more names nothing. */
 const MOST_DECODINGS = 4;
 
 const ENCODED = /%[0-9a-f]{2}|%u[0-9a-f]{4}/i;
@@ -63,7 +63,7 @@ const OVERLONG = /%c[01][%.]|%e0%[89]|%f[08c]%8/i;
 /** Unicode's slashes and backslashes that some character sets know as the ASCII one. */
 const SLASHES = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/;
 
-/** What a segment falls into when everything in it is decoded; `undefined`: nobody can tell. */
+/** The parts that a segment falls into once it is decoded; `undefined` if that cannot be told. */
 function partsOf(segment: string): string[] | undefined {
   let text = segment;
   for (let count = 0; ENCODED.test(text); count += 1) {
@@ -80,10 +80,10 @@ function decodedOnce(text: string): string {
       const bytes = run.slice(1).split("%");
       return new TextDecoder().decode(Uint8Array.from(bytes, (hex) => Number.parseInt(hex, 16)));
     })
-    .normalize("NFKC"); // it may bring a percent sign
+    .normalize("NFKC"); // a full-width percent sign becomes an ordinary one
 }
 
-/** Without matrix parameters, what a query would be, and what servers trim or drop; an ideographic dot is a dot. */
+/** Without matrix parameters, a query, and characters that servers drop; an ideographic dot becomes a dot. */
 function withoutTrimmings(part: string): string {
   return part
     .replace(/[;?#\0].*$/s, "")

@@ -7,26 +7,25 @@ import { checkStored, quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
 import type { Versions } from "./versions.js";
 
-/** A token store as the rest of core uses it: records checked, errors without secrets, saves seen through. */
+/** A token store as the rest of core uses it: records are checked, errors show no secret, saves are tried again. */
 export interface CheckedStore extends CompareAndSet {
-  /** @throws {StoredTokensError} for a record that is no token set of this retailer. */
+  /** @throws {StoredTokensError} the record is no token set of this retailer and this application. */
   load(domainPrefix: DomainPrefix, held: TokenSet | undefined): Promise<TokenSet | undefined>;
-  /** Replaces whatever is stored. */
+  /** Replaces the stored set, if there is one. */
   save(set: TokenSet): Promise<void>;
-  /** The same as `put`, for a set whose failure to be saved was told already. */
+  /** As `put`, but a failure is not told: it was when this set could not be saved the first time. */
   putQuietly(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
   remove(domainPrefix: DomainPrefix): Promise<void>;
-  /** One page, as the store gave it; what is no status is left out. Absent if the store cannot list. */
+  /** One page. An entry that is no status is left out. Absent if the store cannot list. */
   readonly list: ((ask: PageAsk) => Promise<Page>) | undefined;
   /** Absent if the store cannot claim. */
   readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
 }
 
-/** What a page is asked for, and what it is. */
 type PageAsk = { limit: number; cursor?: string };
 type Page = { retailers: RetailerStatus[]; cursor?: string };
 
-/** @param failed told of each operation that failed, once however often it was tried. */
+/** @param failed is told of each operation that failed, once, even if it was tried several times. */
 export function checkedStore(
   store: TokenStore,
   versions: Versions,

@@ -1,4 +1,4 @@
-/** Past this many, the oldest leave: their keys could be claimed once more. */
+/** From this many on, the oldest are dropped, and their keys could be claimed again. */
 const MOST_CLAIMS = 100_000;
 
 /**

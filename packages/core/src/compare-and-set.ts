@@ -5,22 +5,24 @@ import { sleep } from "./timers.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
 
-/** Saves that replace what they were made from, and nothing that somebody else stored. */
+/** Saves that replace the set they were made from, and nothing that somebody else stored. */
 export interface CompareAndSet {
   /**
-   * Compare-and-set over any of these: where earlier saves failed, nobody knows which of ours the store
-   * holds. Returns what it holds afterwards: `next`, or what somebody else put there, or nothing where the
+   * Compare-and-set with several candidates: if earlier saves failed, the store may hold any of our sets.
+   *
+   * @returns the set that the store holds afterwards: `next`, or another that somebody else stored; `undefined` if the
    * retailer was disconnected.
+   * @throws {StoreFailedError | StoredTokensError}
    */
   put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
-  /** The same, tried again for about three seconds (behaviour 9). */
+  /** As `put`, tried again for about three seconds (behaviour 9). */
   putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
 }
 
 /** Pauses between the tries. */
 const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
 
-/** @param load reads what is stored, checked. */
+/** @param load reads the stored record and checks it. */
 export function compareAndSet(
   store: TokenStore,
   load: (domainPrefix: DomainPrefix, held: TokenSet) => Promise<TokenSet | undefined>,
@@ -46,7 +48,7 @@ export function compareAndSet(
       try {
         return await put(next, replacing);
       } catch (error) {
-        if (isNoAnswer(error)) throw error; // it had its time
+        if (isNoAnswer(error)) throw error; // it already took five seconds; do not retry
         await sleep(pauseMs);
       }
     }
@@ -55,16 +57,16 @@ export function compareAndSet(
 }
 
 /**
- * Whether a stored set may be replaced by `next`: it is one of those; or it holds a refresh token that they held
- * and that `next` has replaced, so it is older (saved late by another process); or another process was refused
- * that refresh token, or met a 429 with it, and noted that on the set.
+ * Whether `next` may replace a stored set: the set is one of `replacing`; or it has a refresh token of theirs that
+ * `next` has replaced, so it is older (another process saved it late); or another process was refused that refresh
+ * token, or met a 429 with it, and noted that on the set.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
   const isNoteOver = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
   const isSpent =
     next.refreshToken !== stored.refreshToken ||
     isNoteOver ||
-    (stored.refusedAt !== undefined && next.limitedUntil === undefined); // a note of a 429 leaves a mark be
+    (stored.refusedAt !== undefined && next.limitedUntil === undefined); // a note of a 429 does not replace a mark
   return replacing.some(
     ({ version, refreshToken }) =>
       version === stored.version || (isSpent && refreshToken === stored.refreshToken),

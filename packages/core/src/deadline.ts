@@ -1,13 +1,13 @@
 import { unref } from "./timers.js";
 
-/** The end of a deadline, for answers that arrived while the thread stood still. */
+/** The last part of a deadline has a timer of its own; before it runs, answers that have arrived are read. */
 const LAST_MS = 100;
 
 /**
  * Settles as the work does, unless that takes too long; the work itself goes on. Keeps no process alive.
  *
- * After a thread stood still (a suspended machine, heavy work) its timers come first and its sockets after them:
- * an answer that lies there has to be read before it counts as missing.
+ * After a thread stood still (a suspended machine, heavy work) its timers run first and its sockets are read after
+ * them. So an answer that has already arrived is read before it counts as missing.
  */
 export function within<T>(ms: number, work: Promise<T> | T, tooLate: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -17,7 +17,7 @@ export function within<T>(ms: number, work: Promise<T> | T, tooLate: () => Error
     };
     let timer = unref(setTimeout(last, ms - lastMs));
     const inTime = () => clearTimeout(timer);
-    // Resolved once more: what a stranger's store answers may be no promise.
+    // Wrapped, because a foreign store may answer with something that is no promise.
     const settled = Promise.resolve(work);
     settled.then(inTime, inTime);
     settled.then(resolve, reject);

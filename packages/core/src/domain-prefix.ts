@@ -2,11 +2,10 @@ import { InvalidDomainPrefixError } from "./errors.js";
 
 /**
  * The label that names one retailer in `https://{domain_prefix}.<service host>`.
- * It exists only because {@link parseDomainPrefix} made it, so whoever holds one may
- * build a host name, a store key or a log line from it.
+ * Only {@link parseDomainPrefix} makes one, so it is safe in a host name, a store key or a log line.
  */
 export type DomainPrefix = string & {
-  /** For the compiler alone: no text has it. */
+  /** For the compiler only: no text has it. */
   readonly __brand: "DomainPrefix";
 };
 
@@ -16,9 +15,8 @@ export type DomainPrefix = string & {
 const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * Checks a stranger's text and returns it lower-cased. Nothing is trimmed or decoded:
- * what is not already one DNS label is refused, because a client secret is about to be
- * posted to the host that is built from it.
+ * Checks a stranger's text and returns it lower-cased. Nothing is trimmed or decoded: text that is not already one
+ * DNS label is refused, because a client secret is about to be posted to the host that is built from it.
  *
  * @throws {InvalidDomainPrefixError} for anything else; the error does not repeat the input.
  */

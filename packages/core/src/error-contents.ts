@@ -1,19 +1,18 @@
-/** More than an error has any reason to carry. */
+/** An error with more objects than this is not searched, and counts as one that shows a secret. */
 const MOST_OBJECTS = 50_000;
 
 type Inspect = typeof import("node:util").inspect;
 
 /**
- * `util.inspect`, fetched when the first error needs it: imported, it would be a quarter of the time this package
- * takes to load, where nothing else has loaded it. Other runtimes have none.
+ * `util.inspect`, fetched when the first error needs it: an import would be a quarter of the time that this package
+ * takes to load, if nothing else has loaded it. Other runtimes have none.
  */
 let inspect: Inspect | undefined;
 const inspector = (): Inspect | undefined =>
   (inspect ??= globalThis.process?.getBuiltinModule?.("node:util")?.inspect);
 
 /**
- * Everything that somebody could print of a value or read out of it, in one text. `undefined`: part of it cannot be
- * looked at.
+ * Everything that can be printed of a value or read out of it, as one text; `undefined` if part of it cannot be read.
  */
 export function contentsOf(value: unknown): string | undefined {
   try {
@@ -23,7 +22,7 @@ export function contentsOf(value: unknown): string | undefined {
   }
 }
 
-/** All texts that can be reached from a value. @throws if there is something that cannot be looked at. */
+/** All texts that can be reached from a value. @throws if something cannot be read. */
 function textsIn(root: unknown): string[] {
   const texts: string[] = [];
   const seen = new Set<object>();
@@ -53,7 +52,7 @@ function bytesOf(value: object): Uint8Array | undefined {
   return isShared ? new Uint8Array(value).slice() : undefined;
 }
 
-/** The names and values of its properties, and what the platform's own objects hold besides. */
+/** The names and values of its properties, and the contents of the platform's own objects. */
 function* partsOf(value: object): Generator<unknown> {
   for (const key of Reflect.ownKeys(value)) {
     yield key;
@@ -62,7 +61,7 @@ function* partsOf(value: object): Generator<unknown> {
   if (value instanceof Map || value instanceof Set) for (const entry of value.entries()) yield* entry;
   if (value instanceof Error) yield* inherited(value);
   const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  // What waits in these is read later, and by whoever likes to.
+  // Streams and the like are read later, so their contents cannot be known now.
   if (kind === "Blob" || kind === "File") throw new Error("cannot be read now");
   if (kind === "Request" && read(value, "body")) throw new Error("cannot be read now");
   if (kind === "Headers" || kind === "FormData" || kind === "URLSearchParams") {
@@ -72,7 +71,7 @@ function* partsOf(value: object): Generator<unknown> {
   if (kind === "URL") yield read(value, "href");
 }
 
-/** What the getters of an error's own classes give. */
+/** The values of the getters of an error's own classes. */
 function* inherited(error: Error): Generator<unknown> {
   let prototype = Object.getPrototypeOf(error);
   while (prototype !== null && prototype !== Error.prototype && prototype !== Object.prototype) {
@@ -81,7 +80,7 @@ function* inherited(error: Error): Generator<unknown> {
   }
 }
 
-/** A property; nothing if its getter throws, since nobody can read it then. */
+/** A property; `undefined` if its getter throws, because then nobody can read it. */
 export function read(value: unknown, key: string | symbol): unknown {
   try {
     return Object(value)[key];
@@ -90,7 +89,7 @@ export function read(value: unknown, key: string | symbol): unknown {
   }
 }
 
-/** As the console prints it; some objects hide from it what they hold, and some show what nobody else sees. */
+/** As the console prints it. Some objects hide their contents from the console, some show more there. */
 function printed(value: unknown): string[] {
   const print = inspector();
   if (!print) return [];

@@ -1,4 +1,4 @@
-/** RFC 9110, section 15, of the statuses that our errors have. */
+/** The reason phrases of RFC 9110, section 15, for the statuses that our errors have. */
 const REASONS: Record<number, string> = {
   400: "Bad Request",
   401: "Unauthorized",
@@ -8,7 +8,7 @@ const REASONS: Record<number, string> = {
   503: "Service Unavailable",
 };
 
-/** What an HTTP handler answers to an error of ours: the message only if anybody may see it. */
+/** The answer of an HTTP handler to an error of ours. It has the message only if anybody may see it. */
 export function responseTo(error: {
   readonly status: number;
   readonly message: string;

@@ -1,7 +1,7 @@
 import { responseTo } from "./error-response.js";
 import type { RateLimit } from "./rate-limit.js";
 
-/** What went wrong, as one stable word; each belongs to one class below. */
+/** One stable word for each kind of failure; each belongs to one class below. */
 export type RetailPosErrorCode =
   | "invalid_domain_prefix"
   | "retailer_not_accepted"
@@ -14,11 +14,11 @@ export type RetailPosErrorCode =
   | "store_failed"
   | "bad_stored_tokens";
 
-/** What every error of this library may carry besides its message. */
+/** Details that every error of this library may carry besides its message. */
 export interface RetailPosErrorDetails {
-  /** The retailer concerned, where one is known. */
+  /** The retailer concerned, if one is known. */
   readonly domainPrefix?: string | undefined;
-  /** Where it comes from, searched for secrets before it leaves. */
+  /** The error behind this one, without secrets. */
   readonly cause?: unknown;
 }
 
@@ -41,7 +41,7 @@ export class RetailPosError extends Error {
   readonly expose: boolean;
   /** Headers for that answer, for example `Retry-After`. */
   declare readonly headers?: Readonly<Record<string, string>>;
-  /** The retailer concerned, where one is known. */
+  /** The retailer concerned, if one is known. */
   declare readonly domainPrefix?: string;
 
   constructor(
@@ -126,7 +126,7 @@ export class RateLimitedError extends RetailPosError {
   declare readonly code: "rate_limited";
   /** When the next token request for this retailer may go out, epoch milliseconds. */
   readonly retryAt: number;
-  /** What the service said about its limit, where it was usable. */
+  /** The service's rate limit, if it said one that is usable. */
   declare readonly rateLimit?: RateLimit;
   declare readonly headers: Readonly<Record<string, string>>;
 
@@ -189,8 +189,8 @@ export class TokenResponseError extends RetailPosError {
 }
 
 /**
- * Not told apart by users: the API answers 401 to what the token endpoint has only just issued, so another
- * token would not help. `fetch` then returns the API's own answer.
+ * The API answers 401 to a token that was only just issued, so another token would not help. `fetch` then returns the
+ * API's own answer. Users see a {@link TokenResponseError}; the difference matters inside core only.
  */
 export class RejectedByApiError extends TokenResponseError {}
 
@@ -214,16 +214,16 @@ export class ClientRefusedError extends RetailPosError {
   }
 }
 
-/** What was asked of the store, or of the lock, when it failed. */
+/** The operation of the store, or of the lock, that failed. */
 export type StoreOperation = "load" | "save" | "remove" | "list" | "claim" | "lock";
 
 /**
  * The store rejected or did not answer, or the lock could not be taken. Nothing is wrong with the retailer's login:
- * try again when the store is back. `cause` is what the store said, without secrets.
+ * try again when the store is back. `cause` is the store's error, without secrets.
  */
 export class StoreFailedError extends RetailPosError {
   declare readonly code: "store_failed";
-  /** What the store was asked to do. */
+  /** The operation that failed. */
   readonly operation: StoreOperation;
 
   constructor(operation: StoreOperation, problem: string, details: RetailPosErrorDetails = {}) {
@@ -238,7 +238,7 @@ export class StoreFailedError extends RetailPosError {
 /** A store returned a record that is no token set of this retailer. It is left as it is. */
 export class StoredTokensError extends RetailPosError {
   declare readonly code: "bad_stored_tokens";
-  /** @param remedy what to do about it, or what was not done. */
+  /** @param remedy ends the message: how to mend it, or that nothing was changed. */
   constructor(problem: string, details: RetailPosErrorDetails = {}, remedy = "Logging in again replaces it") {
     super(
       "bad_stored_tokens",

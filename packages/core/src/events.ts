@@ -2,7 +2,7 @@ import type { DomainPrefix } from "./domain-prefix.js";
 import type { StoreOperation } from "./errors.js";
 import type { RateLimit } from "./rate-limit.js";
 
-/** What every event carries. */
+/** The fields of every event. */
 interface EventBase {
   /** The retailer concerned. */
   readonly domainPrefix: DomainPrefix;
@@ -10,7 +10,7 @@ interface EventBase {
   readonly at: number;
 }
 
-/** What `observe` is told. Never a token, a code or the client secret. */
+/** One event for `observe`. It never shows a token, a code or the client secret. */
 export type RetailPosEvent =
   | (EventBase & {
       /** A fresh login was stored. */
@@ -33,7 +33,7 @@ export type RetailPosEvent =
       readonly type: "renewal_failed";
       /** What went wrong; one of this library's errors, or the store's. */
       readonly error: unknown;
-      /** Whether callers noticed nothing, since the held token lives on. */
+      /** Whether callers noticed nothing, because the held token still lives. */
       readonly servedHeldToken: boolean;
     })
   | (EventBase & {
@@ -41,7 +41,7 @@ export type RetailPosEvent =
       readonly type: "rate_limited";
       /** Until when, epoch milliseconds. */
       readonly retryAt: number;
-      /** What the service said about its limit, where it was usable. */
+      /** The service's rate limit, if it said one that is usable. */
       readonly rateLimit: RateLimit | undefined;
     })
   | (EventBase & {
@@ -51,13 +51,13 @@ export type RetailPosEvent =
   | (EventBase & {
       /** The store did not take a new set; this process keeps it and goes on trying. Look at the store. */
       readonly type: "unsaved";
-      /** What the store said. */
+      /** The store's error. */
       readonly error: unknown;
     })
   | (EventBase & {
       /** A request to the token endpoint is over; exactly one event for each that was sent. */
       readonly type: "token_request";
-      /** What for: a login, or a renewal. */
+      /** `authorization_code` for a login, `refresh_token` for a renewal. */
       readonly grant: "authorization_code" | "refresh_token";
       /** When it was sent, epoch milliseconds by the real clock. */
       readonly startedAt: number;
@@ -84,7 +84,7 @@ export type RetailPosEvent =
       readonly type: "caller_failed";
       /** Epoch milliseconds. */
       readonly at: number;
-      /** What the caller was told; one of this library's errors. */
+      /** The error that the caller got; one of this library's errors. */
       readonly error: unknown;
     })
   | (Partial<EventBase> & {
@@ -92,7 +92,7 @@ export type RetailPosEvent =
       readonly type: "store_failed";
       /** Epoch milliseconds. */
       readonly at: number;
-      /** What the store was asked to do. */
+      /** The operation that failed. */
       readonly operation: StoreOperation;
       /** A `StoreFailedError`. */
       readonly error: unknown;
@@ -102,7 +102,7 @@ export type RetailPosEvent =
 export function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
   try {
     const answer = observe?.(event);
-    // What `then` throws rejects the promise around it.
+    // If its `then` throws, the promise around it rejects.
     if (isObject(answer)) new Promise((resolve) => resolve(answer)).catch(() => {});
   } catch {
     // An observer's mistake is not the caller's.

@@ -18,7 +18,7 @@ export interface ExchangeOptions
     Pick<CheckedOptions, "addresses" | "redirectUri" | "isShared"> {
   endpoint: TokenEndpoint;
   backOff: BackOff;
-  /** What is known of a 429 beside {@link BackOff}: from other processes, and for them. */
+  /** The 429 that is noted in the store: by other processes, and for them. */
   stored: Pick<StoredTokens, "limit" | "limited" | "lookForLimit">;
   loginBackOff: LoginBackOff;
   versions: Versions;
@@ -27,8 +27,8 @@ export interface ExchangeOptions
 }
 
 /**
- * Trades codes for tokens (4.2). One exchange of a retailer at a time goes out, in all processes that share the lock,
- * so that what one learns of the rate limit is known before the next is sent.
+ * Trades codes for tokens (4.2). Exchanges of one retailer go out one at a time, in all processes that share the lock:
+ * the next is sent only after the rate limit in the last answer is known.
  */
 export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, stored, versions, clock, observe } = options;
@@ -91,7 +91,7 @@ export function exchanges(options: ExchangeOptions) {
   }
 }
 
-/** A login is read strictly: nothing is lost yet, and nothing wrong may get in (2.2, R4). */
+/** The answer to a login is read strictly: if it is refused, nothing is lost, and nothing odd is stored (2.2, R4). */
 function firstSet(
   { response, requestedAt }: TokenAnswer,
   domainPrefix: DomainPrefix,

@@ -3,7 +3,7 @@ import { StoreFailedError } from "./errors.js";
 import type { RetailerStatus } from "./retailer-status.js";
 
 const PAGE = 500;
-/** A store may have many records of others' between ours; a list that goes on like this never ends. */
+/** Pages are empty where other applications' records lie. After this many in a row, the list counts as endless. */
 const MOST_EMPTY_PAGES = 100_000;
 
 type Arrange = (page: readonly RetailerStatus[]) => readonly RetailerStatus[];
@@ -63,7 +63,7 @@ async function* pages(
   } while (cursor !== undefined);
 }
 
-/** Notices a list that goes round, of whatever length, with one cursor in memory (Brent's algorithm). */
+/** Notices a list that goes round, however long, with one cursor in memory (Brent's algorithm). */
 function turnsNoticed(): (cursor: string) => boolean {
   let remembered: string | undefined;
   let [steps, until] = [0, 1];

@@ -8,7 +8,7 @@ import { unref } from "./timers.js";
 import { isExpired, renewalDueAt } from "./token-life.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
 
-/** What all retailers of one application share. */
+/** The parts that all retailers of one application share. */
 export interface Surroundings {
   readonly store: CheckedStore;
   readonly clock: () => number;
@@ -20,7 +20,7 @@ export interface Surroundings {
   readonly unread: (held: HeldTokens, error: unknown) => void;
 }
 
-/** Something the store was asked or told, and what was known when it was. */
+/** One question to the store, a load or a save, and the state of the copy when it was sent. */
 interface Question {
   /** Questions are numbered in the order in which they are sent. */
   readonly order: number;
@@ -41,53 +41,53 @@ export interface Renewal {
 interface Look {
   readonly order: number;
   readonly at: number;
-  /** Whoever asks before any other code has run may share it, however strict they are. */
+  /** Whether no other code has run since it began: then even the strictest caller may share it. */
   isOfThisTurn: boolean;
   readonly result: Promise<TokenSet | undefined>;
-  /** The look that follows, for those who asked after this one had begun. */
+  /** The look that follows, for callers that came after this one had begun. */
   next?: Promise<TokenSet | undefined>;
 }
 
-/** How many sets are remembered that the store may hold while it cannot be written. */
+/** While the store cannot be written, so many sets that it may hold are remembered. */
 const MOST_UNSAVED = 16;
 
 /**
  * One retailer's tokens as this process holds them: a copy of what the store has, kept in step with it.
  *
  * Loads, saves, logins and renewals overlap, and their answers come in any order. Three guards keep the copy true:
- * - Overlap: an answer that was on its way while the copy changed, and that disagrees with the copy, is not believed
- *   and not dropped; the store is asked again.
+ * - Overlap: if the copy changed while an answer was on its way, and the answer disagrees with the copy, it is neither
+ *   believed nor dropped: the store is asked again.
  * - Freshness: the age of a copy counts from its question, not from its answer; and nobody is told "not connected" or
  *   "log in again" because of a question that was sent before they asked.
  * - Unsaved: the store may have taken a save whose answer was lost. While a set is unsaved, every set that the store
  *   may hold is remembered, and any of these may be replaced.
  */
 export class HeldTokens {
-  /** While `checkedAt <= now < goodUntil` there is nothing to do but hand this out. */
+  /** While `checkedAt <= now < goodUntil`, this is handed out and nothing else needs to be done. */
   access: AccessToken | undefined = undefined;
   goodUntil: number = Number.NEGATIVE_INFINITY;
-  /** When the question was sent whose answer the copy rests on, epoch milliseconds. */
+  /** The copy is the answer to a question; this is when that question was sent, epoch milliseconds. */
   checkedAt: number = Number.NEGATIVE_INFINITY;
   readonly domainPrefix: DomainPrefix;
   /** The renewal under way; only `renew` of renewals.ts sets it. */
   renewing: Promise<Renewal> | undefined = undefined;
 
-  /** Kept for the next who asks for it; only `client` of stored-tokens.ts sets it. */
+  /** Kept for the next request of this retailer; only `client` of stored-tokens.ts sets it. */
   client: RetailerClient | undefined = undefined;
 
   readonly #around: Surroundings;
   #set: TokenSet | undefined = undefined;
   #rejections: Rejections | undefined = undefined;
-  /** How often the copy became another. */
+  /** How often the copy was replaced by another set. */
   #changes = 0;
-  /** Questions sent so far, and the latest whose answer the copy rests on. */
+  /** The number of questions sent so far, and the number of the one that the copy answers. */
   #asked = 0;
   #answered = 0;
   #look: Look | undefined = undefined;
   #saving: Promise<void> | undefined = undefined;
   /** Logins and disconnects whose save is under way. */
   #loggingIn = 0;
-  /** The sets of which the store should still hold one; empty while it holds ours. */
+  /** The store holds one of these sets instead of ours; empty if it holds ours. */
   #unsavedOver: readonly TokenSet[] = NONE;
 
   constructor(domainPrefix: DomainPrefix, around: Surroundings) {
@@ -126,7 +126,7 @@ export class HeldTokens {
     return this.#set !== undefined && (this.isUnsaved || (ageMs >= 0 && ageMs < this.#around.cacheMs));
   }
 
-  /** Notes that the API rejected this set's access token. False: not believed, the API rejects whatever is issued. */
+  /** Notes that the API rejected this set's access token. False: not believed, since the API rejects every token. */
   reject(set: TokenSet): boolean {
     this.#rejections ??= new Rejections();
     const isBelieved = this.#rejections.note(set, this.#around.clock());
@@ -134,12 +134,12 @@ export class HeldTokens {
     return isBelieved;
   }
 
-  /** Stands for "now" in {@link look} and {@link isSince}: questions with a higher number are sent later. */
+  /** The number that stands for "now" in {@link look} and {@link isSince}: later questions have higher numbers. */
   get asked(): number {
     return this.#look?.isOfThisTurn ? this.#look.order - 1 : this.#asked;
   }
 
-  /** Whether the copy rests on a question that was sent after `asked` was read. */
+  /** Whether the copy answers a question that was sent after `asked` was read. */
   isSince(asked: number): boolean {
     return this.#answered > asked;
   }
@@ -160,7 +160,7 @@ export class HeldTokens {
     return look.next;
   }
 
-  /** What the store holds, never older than this call; while a set is unsaved, that one. */
+  /** Loads what the store holds now. While a set is unsaved, that set counts instead. */
   async reload(): Promise<TokenSet | undefined> {
     if (this.isUnsaved) await this.saveAgain();
     for (;;) {
@@ -172,8 +172,10 @@ export class HeldTokens {
   }
 
   /**
-   * Puts a set into the store in place of `stored`, and returns what counts from now on: `next`, or what somebody else
-   * stored meanwhile, or nothing if the retailer was disconnected. What the store cannot take, this process keeps.
+   * Puts a set into the store in place of `stored`. If the store cannot take it, this process keeps it.
+   *
+   * @returns the set that counts from now on: `next`, or one that somebody else stored meanwhile; `undefined` if the
+   * retailer was disconnected.
    */
   async replace(stored: TokenSet, next: TokenSet): Promise<TokenSet | undefined> {
     const { replacing, question } = await this.#beforeReplacing(stored);
@@ -187,10 +189,10 @@ export class HeldTokens {
   }
 
   /**
-   * The same for a mark on the stored set, that its refresh token was refused. What it returns was compared with the
-   * store after the refusal: it may be newer, and then the refusal is nobody's concern.
+   * The same for a mark on the stored set, that its refresh token was refused. The set it returns was compared with the
+   * store after the refusal. If it is a newer one, the refusal does not matter.
    *
-   * @throws {StoreFailedError} nobody knows what the store holds.
+   * @throws {StoreFailedError} the store could not be asked after the refusal.
    */
   async mark(stored: TokenSet, marked: TokenSet): Promise<TokenSet | undefined> {
     const { replacing, question } = await this.#beforeReplacing(stored);
@@ -205,7 +207,7 @@ export class HeldTokens {
     return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();
   }
 
-  /** Writes a note on the stored set. Nothing depends on it: what the store does not take is let be. */
+  /** Writes a note on the stored set. Nothing depends on it, so a failure is not tried again. */
   async note(stored: TokenSet, noted: TokenSet): Promise<void> {
     const { replacing, question } = await this.#beforeReplacing(stored);
     try {
@@ -217,14 +219,14 @@ export class HeldTokens {
     }
   }
 
-  /** A login or, without a set, a disconnect. `change` makes it in the store, whatever that holds. */
+  /** A login or, without a set, a disconnect. `change` writes it to the store without comparing. */
   async logIn(set: TokenSet | undefined, change: () => Promise<void>): Promise<void> {
     const question = this.#ask();
     this.#loggingIn += 1;
     try {
       await change();
     } catch (error) {
-      this.#distrust(); // it may have taken effect
+      this.#distrust(); // the change may have been made all the same
       throw error;
     } finally {
       this.#loggingIn -= 1;
@@ -234,7 +236,7 @@ export class HeldTokens {
     else this.#distrust();
   }
 
-  /** Another try to save; on every use, until the store takes what this process holds. */
+  /** Tries again to save the copy. Every use does so until the store takes it. */
   async saveAgain(): Promise<void> {
     await this.#saving; // that attempt may have begun before this call
     if (!this.isUnsaved) return;
@@ -256,7 +258,7 @@ export class HeldTokens {
     }
   }
 
-  /** For the time when nobody asks: meanwhile another process may be refused the spent refresh token. */
+  /** Tries again by itself, if nobody asks: until it is saved, other processes send the spent refresh token. */
   #saveLater(tries = 1): void {
     const timer = setTimeout(async () => {
       await this.saveAgain();
@@ -265,7 +267,7 @@ export class HeldTokens {
     unref(timer);
   }
 
-  /** The store did not take it. What became known of a login or a disconnect meanwhile counts nevertheless. */
+  /** The store did not take the set. A login or a disconnect that became known meanwhile still wins. */
   #keepUnsaved(next: TokenSet, replacing: readonly TokenSet[], error: unknown): TokenSet | undefined {
     const known = this.#set;
     if (!known || !mayReplace(known, replacing, next)) return known;
@@ -276,7 +278,7 @@ export class HeldTokens {
   }
 
   async #beforeReplacing(stored: TokenSet): Promise<{ replacing: readonly TokenSet[]; question: Question }> {
-    await this.#saving; // or the store could hold more than we know
+    await this.#saving; // or the store could hold a set that is not in the list
     const replacing = this.isUnsaved ? withOneMore(this.#unsavedOver, stored) : [stored];
     return { replacing, question: this.#ask() };
   }
@@ -313,12 +315,12 @@ export class HeldTokens {
     return { order: this.#asked, at: this.#around.clock(), changes: this.#changes };
   }
 
-  /** The guard against overlaps: nothing else became known since the question, or it says the same. */
+  /** The guard against overlaps: the copy is the same as when the question was sent, or the answer says the same. */
   #agrees(answer: TokenSet | undefined, { changes }: Question): boolean {
     return this.#changes === changes || answer?.version === this.#set?.version;
   }
 
-  /** Without a question the store has not answered: the set is unsaved. */
+  /** Makes a set the copy. Without a question, the store has not answered: the set is unsaved. */
   #hold(
     set: TokenSet | undefined,
     question: Question | undefined,
@@ -333,7 +335,7 @@ export class HeldTokens {
     return set;
   }
 
-  /** The copy was compared with the store: until when is there nothing to do about it? */
+  /** The copy was compared with the store at this time; works out until when it may be handed out without more. */
   #checked(at: number): void {
     const set = this.#set;
     const { cacheMs, renewEarlyMs } = this.#around;
@@ -345,7 +347,7 @@ export class HeldTokens {
       : Number.NEGATIVE_INFINITY;
   }
 
-  /** The next to ask looks at the store. */
+  /** The next caller looks at the store. */
   #distrust(): void {
     this.checkedAt = Number.NEGATIVE_INFINITY;
     this.goodUntil = Number.NEGATIVE_INFINITY;
@@ -354,7 +356,7 @@ export class HeldTokens {
 
 const NONE: readonly never[] = [];
 
-/** Of many tries, the set that was stored before them and the latest are the ones a store may hold. */
+/** The store may hold the set from before the first try, or one of the latest tries; the rest is dropped. */
 function withOneMore([first, ...later]: readonly TokenSet[], stored: TokenSet): TokenSet[] {
   return [...(first ? [first] : []), ...later.slice(-MOST_UNSAVED), stored];
 }

@@ -1,5 +1,8 @@
 // biome-ignore-all assist/source/organizeImports: a table of contents, in the README's order
 
+// Numbers in comments, such as "4.2", "R4" and "behaviour 9", are headings of docs/service.md. The words of the project
+// ("look", "mark", "verdict") are in the glossary of docs/architecture.md.
+
 // Login and tokens
 export { type RetailPos, retailPos } from "./retail-pos.js";
 export type { RenewDueAsk, RenewDueReport } from "./renew-due.js";

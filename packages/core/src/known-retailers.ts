@@ -1,20 +1,20 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import type { HeldTokens } from "./held-tokens.js";
 
-/** The retailers this process has to do with; bounded, because it may serve any number of them. */
+/** The retailers that this process knows. The number is bounded, because it may serve any number of them. */
 export interface KnownRetailers {
   get(domainPrefix: DomainPrefix): HeldTokens | undefined;
-  /** The same, made if it is not there yet. */
+  /** The same; a new one is made if it is not known yet. */
   of(domainPrefix: DomainPrefix): HeldTokens;
-  /** Drops one that nothing would be lost with. */
+  /** Drops a retailer, unless something would be lost. */
   forget(retailer: HeldTokens): void;
 }
 
-/** Up to so many are remembered however long nobody asked for them. */
+/** Up to this many are remembered even if nobody asks for them. */
 const KEPT_WHEN_IDLE = 10_000;
-/** How long one counts as in use after its copy was last compared with the store, and how often that is looked at. */
+/** A retailer is in use for this long after its copy was compared with the store; also how often that is checked. */
 const IN_USE_MS = 60_000;
-/** Past this many, those known for longest leave this process's memory, in use or not (never the store). */
+/** From this many on, the oldest leave this process's memory, in use or not. The store keeps them. */
 const MOST_RETAILERS = 200_000;
 
 export function knownRetailers(
@@ -40,7 +40,7 @@ export function knownRetailers(
 
   function drop(retailer: HeldTokens): void {
     retailers.delete(retailer.domainPrefix);
-    retailer.goodUntil = Number.NEGATIVE_INFINITY; // whoever still has it looks for its successor
+    retailer.goodUntil = Number.NEGATIVE_INFINITY; // those who still have it look for the new one
   }
 
   function makeRoom(): void {
@@ -55,7 +55,7 @@ export function knownRetailers(
     if (retailers.size >= MOST_RETAILERS) forgetSome(MOST_RETAILERS / 10, () => true);
   }
 
-  /** The first of these; what is under way or not yet saved stays. */
+  /** Forgets the first of those that may go. Retailers with work under way or an unsaved set stay. */
   function forgetSome(most: number, mayGo: (retailer: HeldTokens) => boolean): void {
     let left = most;
     for (const retailer of retailers.values()) {

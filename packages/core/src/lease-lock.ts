@@ -3,26 +3,25 @@ import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
 import { sleep, unref } from "./timers.js";
 
-/** A claim on a key that ends by itself where nobody extends it. */
+/** A lock on one key that ends by itself, unless it is extended. */
 export interface Lease {
   /** The key that the lock was called with. */
   readonly key: string;
-  /** Random, and new for each piece of work. Whoever it is recorded for has the lock. */
+  /** Random, and new for each piece of work. The owner that is recorded for a key has the lock. */
   readonly owner: string;
-  /** How long from now it shall last, milliseconds; best counted on the database's clock. */
+  /** How long it shall last from now, milliseconds; best counted on the database's clock. */
   readonly leaseMs: number;
 }
 
 /**
- * What a database does for a {@link leaseLock}: each in one atomic step, with no connection kept afterwards.
- * Where the database cannot be used they reject. What `take` rejects with reaches the lock's caller, so it
- * shows no secret.
+ * The three steps of a {@link leaseLock} on a database. Each is atomic and keeps no connection afterwards. Each rejects
+ * if the database cannot be used. The error of `take` reaches the lock's caller, so it must show no secret.
  */
 export interface LeaseLockOptions {
   /**
-   * Records the owner and the end where the key has no owner, where its lease is over, and where the owner is
-   * this one already: a repeated question, whose first answer was lost, is answered yes twice. Says whether
-   * the owner has the lease now. It is asked often while somebody else has it, and best writes nothing then.
+   * Records the owner and the end if the key has no owner, if its lease is over, or if this is its owner already: the
+   * question is repeated if its answer was lost. Says whether this owner has the lease now. It is asked often while
+   * another owner has the lease, and should write nothing then.
    */
   readonly take: (lease: Lease) => Promise<boolean>;
   /**
@@ -30,7 +29,7 @@ export interface LeaseLockOptions {
    * lease that was released or taken over.
    */
   readonly extend: (lease: Lease) => Promise<boolean>;
-  /** Ends the lease if the key's owner is still this one. What it answers is not looked at. */
+  /** Ends the lease if the key's owner is still this one. Its answer is ignored. */
   readonly release: (lease: Lease) => Promise<unknown>;
   /**
    * How long the owner's death can keep others out, milliseconds. Default 15,000; keep it under 30,000,
@@ -40,20 +39,19 @@ export interface LeaseLockOptions {
 }
 
 const LEASE_MS = 15_000;
-/** Longer, and the timer of the extensions would not keep its time. */
+/** A timer cannot wait longer than this. */
 const LONGEST_LEASE_MS = 2 ** 31 - 1;
 /** Some clients queue what they are asked for as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
-/** What was done under the lock waits no longer than this for the release of the lock. */
+/** The caller waits no longer than this for the lock to be released. */
 const RELEASE_WITHIN_MS = 1_000;
 
 /**
- * A lock among all processes that share a database, for those who write one on a database of their own: the
- * waiting, extending and letting go around three functions.
+ * For those who write a lock on a database of their own: a lock for all processes that share it. It waits, extends
+ * and releases; the database's part is three functions.
  *
- * It rejects when it cannot be taken because the database cannot be used, or does not answer for five seconds;
- * else it settles as the work does.
- * Callers of one process queue, so that one of them at a time asks for a key: make one lock, and keep it.
+ * It rejects if the database cannot be used, or does not answer for five seconds; else it settles as the work does.
+ * Callers of one process queue, so that only one of them asks the database for a key: make one lock, and keep it.
  *
  * A process that sleeps past its lease loses it: its work goes on, and core's compare-and-set keeps it from
  * overwriting what the next owner saved.
@@ -83,12 +81,12 @@ export function leaseLock(options: LeaseLockOptions): Lock {
         await sleep(pauseAfter(performance.now() - beganAt));
       }
     } catch (error) {
-      void letGo(lease); // only the answer may have been lost
+      void letGo(lease); // perhaps it was taken, and only the answer was lost
       throw error;
     }
   }
 
-  /** Never keeps the process alive. An extension that fails is tried again with the next; a lost lease is not. */
+  /** Never keeps the process alive. If an extension fails, the next one tries again; a lost lease is not taken back. */
   function keepExtending(lease: Lease): ReturnType<typeof setInterval> {
     const timer = setInterval(async () => {
       const isOurs = await attempt(extend, lease).catch(() => true);
@@ -97,7 +95,7 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     return unref(timer);
   }
 
-  /** The work is done and its result counts, whether or not this succeeds: the lease ends by itself. */
+  /** If this fails, the lease ends by itself; the result of the work counts all the same. */
   async function letGo(lease: Lease): Promise<void> {
     const released = attempt(release, lease)
       .catch(() => attempt(release, lease))
@@ -111,16 +109,16 @@ function noAnswer(): Error {
   return new Error(`The lock did not answer within ${ANSWER_WITHIN_MS} ms`);
 }
 
-/** What throws at once rejects. */
+/** Rejects also if `ask` throws before it returns a promise. */
 async function attempt<T>(ask: (lease: Lease) => Promise<T>, lease: Lease): Promise<T> {
   return ask(lease);
 }
 
 /**
- * A tenth of the wait so far, so that nobody waits a tenth longer than there is need: a token request takes
- * some 100 ms, and that its waiters notice its end only 100 ms later would double it for their callers. At
- * least 10 ms and at most 250: some 25 questions in the first 300 ms, then ever fewer, in the end 5 a second.
- * Less up to a half by chance, so that those who wait do not come all at once.
+ * A tenth of the wait so far, so that nobody waits more than a tenth too long. A token request takes some 100 ms; a
+ * fixed pause of 100 ms could double that for the callers that wait for it. At least 10 ms and at most 250: about 25
+ * questions in the first 300 ms, then fewer and fewer, in the end 5 a second. Shortened by up to a half at random, so
+ * that those who wait do not all ask at one moment.
  */
 function pauseAfter(waitedMs: number): number {
   return Math.min(Math.max(waitedMs / 10, 10), 250) * (1 - Math.random() / 2);

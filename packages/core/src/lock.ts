@@ -9,15 +9,15 @@ import { soon } from "./timers.js";
 export type Lock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Settles as the work does: nobody has to wait until the lock is let go, only until that has been asked for (a
- * script may close its database next).
+ * Settles as the work does, once the lock's release has been asked for. It does not wait for the release itself; but
+ * a script may close its database next, so the release has to be under way by then.
  *
  * @throws {StoreFailedError} the lock cannot be taken.
  */
 export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): Promise<T> {
   const start = startedByAnybody(work);
   return new Promise((resolve, reject) => {
-    // A turn later, by when a lock has asked; and in order, so that what the work said comes first and counts.
+    // A turn later the lock has asked for its release. In order, so that the work's own result comes first and counts.
     const succeed = (value: T) => soon(() => resolve(value));
     const fail = (error: unknown) => soon(() => reject(error));
     const over = (async () =>
@@ -50,7 +50,7 @@ function startedByAnybody<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Our locks reject with an error of ours, which says it already. */
+/** The locks of our own packages reject with a `RetailPosError`, which needs no other around it. */
 function lockFailed(cause: unknown): Error {
   if (isRetailPosError(cause)) return cause;
   const reason = (cause as { message?: unknown } | null)?.message ?? cause;

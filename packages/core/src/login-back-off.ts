@@ -7,21 +7,21 @@ import { type RateLimit, retryAtOf } from "./rate-limit.js";
  * made-up code and somebody else's domain prefix, and each costs that retailer's token endpoint a request.
  */
 export interface LoginBackOff {
-  /** The error that a login of this retailer meets right now; `undefined` if its code may be sent. */
+  /** The error for a login that is wanted now; `undefined` if its code may be sent. */
   exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Any answer of the token endpoint: what it says of the rate limit. */
+  /** Notes the rate limit in an answer of the token endpoint, to a login or a renewal. */
   answered(domainPrefix: DomainPrefix, rateLimit: RateLimit): void;
   /** The service refused a code: the next exchange waits 1 s, doubling to 10 s. */
   codeRefused(domainPrefix: DomainPrefix): void;
   succeeded(domainPrefix: DomainPrefix): void;
 }
 
-/** What one process knows of one retailer's logins. */
+/** Facts about one retailer's logins, as this process knows them. */
 interface Known {
-  /** As the service last said it, and when. */
+  /** As the service last said it, at `seenAt`. */
   rateLimit?: RateLimit | undefined;
   seenAt: number;
-  /** Codes refused in a row, and when the last was. */
+  /** The number of codes refused in a row, the last of them at `refusedAt`. */
   refused: number;
   refusedAt: number;
 }
@@ -30,7 +30,7 @@ const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
 /** This part of the limit is for renewals. */
 const RESERVE = 0.1;
-/** Past this many retailers, those that were heard of longest ago leave. */
+/** From this many retailers on, those without news for longest are dropped. */
 const MOST_RETAILERS = 20_000;
 
 export function loginBackOff(clock: () => number): LoginBackOff {
@@ -48,7 +48,7 @@ export function loginBackOff(clock: () => number): LoginBackOff {
     answered(domainPrefix, rateLimit) {
       const isReserveLeft = !isReserve(rateLimit);
       const known = retailers.get(domainPrefix);
-      if (!known && isReserveLeft) return; // nothing that a login would have to know
+      if (!known && isReserveLeft) return; // nothing that could stop a login
       remember(domainPrefix, { ...(known ?? NOTHING), rateLimit, seenAt: clock() });
     },
     codeRefused(domainPrefix) {

@@ -26,7 +26,7 @@ const MOST_WAITING = 100;
 /** When somebody who was turned away may come back. */
 const RETRY_AFTER_MS = 1000;
 
-/** What this process knows of one retailer while logins of it wait. */
+/** The logins of one retailer that wait in this process. */
 interface Queue {
   waiting: number;
   /** The last work that got no answer, and the number of the last login that had come by then. */

@@ -6,20 +6,20 @@ import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
 import { areOfTwoApplications } from "./versions.js";
 
-/** A set in one flat piece: with many retailers it is what the memory goes to. */
+/** A set as one flat object. With many retailers, these take most of the memory. */
 interface Kept {
   readonly value: string;
   readonly expiresAt: number | undefined;
   readonly refreshToken: string;
   readonly issuedAt: number;
   readonly version: string;
-  /** What few sets have. */
+  /** Fields that few sets have. */
   readonly rest: Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope"> | undefined;
 }
 
 /**
- * Keeps token sets in this process. A restart forgets them: every retailer has to log in again, and two
- * processes know nothing of each other. For development and tests, or where that is acceptable.
+ * Keeps token sets in this process. A restart forgets them, and every retailer has to log in again; two processes know
+ * nothing of each other. For development and tests, or if that is acceptable.
  */
 export function memoryStore(): TokenStore {
   const sets = new Map<DomainPrefix, Kept>();
@@ -29,7 +29,7 @@ export function memoryStore(): TokenStore {
   return {
     async load(domainPrefix) {
       const kept = sets.get(domainPrefix);
-      return kept && setOf(domainPrefix, kept); // a copy: what a caller does to it stays with the caller
+      return kept && setOf(domainPrefix, kept); // a copy: a caller that changes it changes nothing here
     },
     async save(next, replacing) {
       const stored = sets.get(next.domainPrefix)?.version;
@@ -59,7 +59,7 @@ export function memoryStore(): TokenStore {
   };
 }
 
-/** The names in order, sorted anew after one has come. One that has gone may be among them until then. */
+/** The names in order, sorted anew after one was added. Until then, removed ones may be among them. */
 function sortedNames(sets: ReadonlyMap<DomainPrefix, unknown>) {
   let sorted: DomainPrefix[] | undefined;
   return {

@@ -19,7 +19,7 @@ const NAMES = Object.keys({
   acceptRetailer: 0,
 } satisfies Record<keyof RetailPosOptions, 0>);
 
-/** What other packages call the same thing, and ours without the unit; in small letters, without lines between. */
+/** Other packages' names for our options, and ours without the unit; lower-case, without `_` and `-`. */
 const ELSEWHERE: Record<string, keyof RetailPosOptions> = {
   authorizationurl: "authUrl",
   callbackurl: "redirectUri",
@@ -31,8 +31,8 @@ const ELSEWHERE: Record<string, keyof RetailPosOptions> = {
 };
 
 /**
- * A misspelt option would be ignored, and its default taken in silence. What a store's factory brings along, like
- * `migrate`, resembles none of ours and is left alone.
+ * A misspelt option would be ignored, and its default used without a word. Members that a store's factory brings along,
+ * like `migrate`, resemble none of ours and are let through.
  *
  * @throws {TypeError} with the right name.
  */

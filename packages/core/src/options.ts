@@ -7,7 +7,7 @@ import { memoryStore } from "./memory-store.js";
 import { refuseMisspelt } from "./option-names.js";
 import type { TokenStore } from "./token-store.js";
 
-/** What {@link retailPos} is told of the service, of the application, and of where tokens are kept. */
+/** Options of {@link retailPos}: the service, the application, and the place where tokens are kept. */
 export interface RetailPosOptions {
   /**
    * {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. A program
@@ -21,7 +21,7 @@ export interface RetailPosOptions {
   baseUrl: string;
   /** Of the registered application (2.1). */
   clientId: string;
-  /** Of the registered application; goes to token endpoints alone (4.2, 4.3). */
+  /** Of the registered application; sent to token endpoints only (4.2, 4.3). */
   clientSecret: string;
   /** Exactly as registered with the application; sent as given, both times (4.1, 4.2). https, or http on loopback. */
   redirectUri?: string | undefined;
@@ -45,21 +45,21 @@ export interface RetailPosOptions {
   userAgent?: string | undefined;
   /**
    * Sends token requests and API calls; default `globalThis.fetch`. Like that, it has to drop `Authorization`
-   * where it follows a redirect to another origin.
+   * when it follows a redirect to another origin.
    */
   fetch?: typeof globalThis.fetch | undefined;
   /** Epoch milliseconds; default `Date.now`. */
   clock?: (() => number) | undefined;
-  /** Told what happens to tokens; never a secret. What it throws disturbs nothing. */
+  /** Called with each event; none shows a secret. An error that it throws is ignored. */
   observe?: ((event: RetailPosEvent) => void) | undefined;
   /**
    * Whether somebody may log in as this retailer; asked before the login's code and the client secret go to that
-   * retailer's host. Anything but `true` is a no, a `RetailerNotAcceptedError`. Default: every valid prefix.
+   * retailer's host. Anything but `true` counts as no: a `RetailerNotAcceptedError`. Default: every valid prefix.
    */
   acceptRetailer?: AcceptRetailer | undefined;
 }
 
-/** The options after the door: checked, with every default filled in. */
+/** The options once they are checked, with every default filled in. */
 export interface CheckedOptions {
   addresses: Addresses;
   clientId: string;
@@ -68,7 +68,7 @@ export interface CheckedOptions {
   scope: string | undefined;
   store: TokenStore;
   lock: Lock;
-  /** Whether a lock was given: then other processes may know what this one does not. */
+  /** Whether a lock was given: then there may be other processes, which may know of a 429 that this one does not. */
   isShared: boolean;
   renewEarlyMs: number;
   cacheMs: number;

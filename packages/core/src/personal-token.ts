@@ -58,7 +58,7 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
   });
 }
 
-/** What is left of `{domain_prefix}` in an address that has it filled in. */
+/** Whether an address without a placeholder has the domain prefix as a segment of its path. */
 function isSegmentOf(domainPrefix: DomainPrefix, address: string): boolean {
   return new URL(address).pathname.toLowerCase().split("/").includes(domainPrefix);
 }

@@ -1,4 +1,4 @@
-/** What the token endpoint says about its limit in the headers of every answer (section 8). */
+/** The token endpoint's limit, as the headers of every answer say it (section 8). */
 export interface RateLimit {
   /** Requests allowed in the current window. */
   readonly limit?: number;
@@ -8,7 +8,7 @@ export interface RateLimit {
   readonly resetAt?: number;
 }
 
-/** What counts seconds past this (the year 5138) holds milliseconds or nonsense. */
+/** A number of seconds beyond this (the year 5138) is in milliseconds, or nonsense. */
 export const LAST_PLAUSIBLE_SECOND = 1e11;
 
 /**
@@ -25,7 +25,7 @@ export function parseRateLimit(
   const reset = wholeNumber(header(headers, "x-ratelimit-reset"));
   const resetAt = reset !== undefined && reset < LAST_PLAUSIBLE_SECOND ? reset * 1000 : undefined;
   if (limit === undefined && remaining === undefined && resetAt === undefined) return undefined;
-  // Field by field: spreading what may not be there was a fiftieth of a token request.
+  // Field by field: conditional spreads cost 2 % of a token request.
   const rateLimit: { -readonly [field in keyof RateLimit]: RateLimit[field] } = {};
   if (limit !== undefined) rateLimit.limit = limit;
   if (remaining !== undefined) rateLimit.remaining = remaining;
@@ -37,8 +37,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * When the next request may go out after a 429: at the reset; a minute from now where the reset is
- * missing or already past; never more than an hour from now, whatever the service says.
+ * When the next request may go out after a 429: at the reset; a minute from now if the reset is missing or already
+ * past; never more than an hour from now, even if the service says so.
  */
 export function retryAtOf(rateLimit: RateLimit | undefined, now: number): number {
   const resetAt = rateLimit?.resetAt;

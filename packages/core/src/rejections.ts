@@ -1,9 +1,9 @@
 import { longestPauseAfter } from "./back-off.js";
 import type { TokenSet } from "./token-set.js";
 
-/** A token this young cannot have expired by itself. */
+/** A token younger than this cannot have expired by itself. */
 const JUST_ISSUED_MS = 120_000;
-/** So many young tokens in a row are believed to be bad. */
+/** The rejections of so many young tokens in a row are believed. */
 const BELIEVED_AT_ONCE = 10;
 /** How many rejected access tokens are remembered of one retailer. */
 const MOST_REMEMBERED = 8;
@@ -37,7 +37,7 @@ export class Rejections {
     return true;
   }
 
-  /** A person logged in: the next tokens are judged anew. What was rejected stays so, whichever set carries it. */
+  /** A person logged in: the count starts again. A rejected token stays rejected, whichever set carries it. */
   startAnew(): void {
     this.#youngInARow = 0;
     this.#lastAt = Number.NEGATIVE_INFINITY;

@@ -11,21 +11,21 @@ import type { TokenEvents } from "./token-events.js";
 import { isDueWithin, isLimited } from "./token-life.js";
 import type { TokenSet } from "./token-set.js";
 
-/** What a run of `renewDue` is asked. */
+/** Options of one run of `renewDue`. */
 export interface RenewDueAsk {
-  /** Renew what ends within this time, milliseconds; default: what an early renewal would renew (behaviour 5). */
+  /** Renew tokens that end within this time, milliseconds; default: when an early renewal may start (behaviour 5). */
   withinMs?: number | undefined;
   /** How many at a time; default 8. */
   concurrency?: number | undefined;
-  /** Stops the run: nothing more is started, what is under way ends, and the report comes. */
+  /** Stops the run: no more renewals start, those under way end, and the report is returned. */
   signal?: AbortSignal | undefined;
 }
 
-/** What a run of `renewDue` did: `due` is the sum of the four that follow it. */
+/** Result of one run of `renewDue`: `due` is the sum of the four that follow it. */
 export interface RenewDueReport {
   /** Retailers that the store listed. */
   readonly seen: number;
-  /** Of these, whose tokens were due when this run looked at them. */
+  /** Those of them whose tokens were due when this run looked at them. */
   readonly due: number;
   /** Renewed by this run. */
   readonly renewed: number;
@@ -54,7 +54,7 @@ type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
 const CONCURRENCY = 8;
 const MOST_AT_ONCE = 1000;
 
-/** Renews what is due of all retailers in the store; safe in any number of processes at once (behaviour 14). */
+/** Renews every retailer in the store that is due; safe in any number of processes at once (behaviour 14). */
 export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
   const { store, retailers, renewals, events, backOff, renewEarlyMs, clock } = options;
 
@@ -87,7 +87,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
     return { ...counts, stopped: !isAtEnd };
   };
 
-  /** As the store has it now: what is gone or was renewed since the page is not due. */
+  /** Looks at the store once more: a retailer that has gone or was renewed since the page was read is not due. */
   async function renewIfDue(
     { domainPrefix }: RetailerStatus,
     withinMs: number | undefined,

@@ -18,7 +18,7 @@ import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { Versions } from "./versions.js";
 
-/** Renews what a store keeps: one token request per expiry, whoever asks (behaviour 4). */
+/** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
 export interface Renewals {
   /**
    * Renews, or joins the renewal that is under way.
@@ -62,7 +62,7 @@ export function renewals(options: RenewalOptions): Renewals {
 
   /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
   async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
-    const stored = await held.reload(); // never what was read before the lock was ours
+    const stored = await held.reload(); // never a set that was read before the lock was ours
     if (!stored) throw new NotConnectedError(held);
     if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
     const reason = blocked(stored);
@@ -82,11 +82,11 @@ export function renewals(options: RenewalOptions): Renewals {
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
     if (kept.version !== next.version) return live(held, kept);
     events.renewed(stored, next, answer.requestedAt);
-    // given by this very call: handed out once, even if the save took until its end
+    // issued to this very call: handed out once, even if it ended while it was saved
     return { set: next, isIssuedHere: true };
   }
 
-  /** What somebody else stored counts only while it lives. */
+  /** A set that somebody else stored counts only while it lives. */
   async function live(held: HeldTokens, set: TokenSet): Promise<Renewal> {
     return held.isLive(set) ? adopted(set) : renewLocked(held, set);
   }
@@ -96,21 +96,21 @@ export function renewals(options: RenewalOptions): Renewals {
     await noteLimit(held, stored, error);
   }
 
-  /** All processes that share the store shall know of a 429: whoever reloads under the lock sees it (behaviour 7). */
+  /** Tells all processes that share the store of a 429: each sees it when it reloads under the lock (behaviour 7). */
   function noteLimit(held: HeldTokens, stored: TokenSet, { retryAt }: RateLimitedError): Promise<void> {
     return held.note(stored, quiet({ ...stored, version: versions.next(), limitedUntil: retryAt }));
   }
 
-  /** Adopt what is newer in the store, never erase it; only if nothing is, mark the set and give up (behaviour 8). */
+  /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
   async function newerThanRefused(held: HeldTokens, stored: TokenSet): Promise<TokenSet> {
     const marked = quiet({ ...stored, version: versions.next(), refusedAt: clock() });
     const newest = await held.mark(stored, marked).catch((problem: unknown) => {
-      // Nobody knows whether somebody logged in meanwhile: no verdict, and no second request at once.
+      // Somebody may have logged in meanwhile, so there is no verdict; and a second request has to wait.
       if (isRetailPosError(problem)) backOff.failed(held.domainPrefix, problem);
       throw problem;
     });
     if (!newest) throw new NotConnectedError(held);
-    const verdict = refusalOf(newest, clock()); // in the words that everybody gets from now on
+    const verdict = refusalOf(newest, clock()); // the same error that later callers get
     if (!verdict) return newest;
     if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
     throw verdict;
@@ -122,7 +122,7 @@ export function renewals(options: RenewalOptions): Renewals {
   }
 }
 
-/** No request went out: nothing new has failed. */
+/** Wraps the reason why no request went out, so that it is not noted as a new failure. */
 class Blocked {
   readonly reason: RetailPosError;
   constructor(reason: RetailPosError) {
@@ -139,7 +139,7 @@ function adopted(set: TokenSet): Renewal {
   return { set, isIssuedHere: false };
 }
 
-/** The answer is saved by now; what it brought may be of no use to callers. */
+/** The answer is saved by now; but callers may have no use for it. */
 function throwIfUseless(held: HeldTokens, { response: { access } }: TokenAnswer): void {
   if (access && !held.isRejected(access.value)) return;
   const issued = `The token endpoint of retailer "${held.domainPrefix}" issued`;
@@ -147,7 +147,7 @@ function throwIfUseless(held: HeldTokens, { response: { access } }: TokenAnswer)
   throw new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
 }
 
-/** R4: a new refresh token takes the old one's place, no new one leaves it; without an access token the old stays. */
+/** R4: a new refresh token replaces the old one; the old one stays if there is none. The same for the access token. */
 function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
   const scope = response.scope ?? stored.scope;
   return quiet({

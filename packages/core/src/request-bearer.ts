@@ -6,7 +6,7 @@ import type { RetailPos } from "./retail-pos.js";
 import type { RetailerClient } from "./retailer-client.js";
 import type { AccessToken } from "./token-set.js";
 
-/** What a request gets: its retailer's client, and the bearer as it was when the request came in. */
+/** The client of a request's retailer, and the bearer as it was when the request came in. */
 export interface RequestBearer extends RetailerClient {
   /** The access token (or Personal Token). Not enumerable, so that logging a request does not show it. */
   readonly accessToken: string;
@@ -24,7 +24,7 @@ export type RetailerOf<Context> = (context: Context) => RetailerName | PromiseLi
 export type BearerOptions<Context> = (OAuthBearer<Context> | PersonalBearer) & {
   /** Go on without a bearer when there is no retailer or the retailer is not connected; default false. */
   optional?: boolean;
-  /** Also set the request's own `authorization`, wherever its platform keeps it, for a proxy behind; default false. */
+  /** Also set `authorization` in the request's own headers, for a proxy behind the application; default false. */
   header?: boolean;
 };
 
@@ -38,7 +38,7 @@ export interface OAuthBearer<Context> {
    * own records give this person, and throw its own error (a 404) for any other.
    */
   retailer: RetailerOf<Context>;
-  /** The other mode's. */
+  /** Not allowed together with `client` and `retailer`. */
   personalToken?: never;
 }
 
@@ -46,19 +46,22 @@ export interface OAuthBearer<Context> {
 export interface PersonalBearer {
   /** The same token on every request, never renewed. */
   personalToken: PersonalTokenOptions;
-  /** The other mode's. */
+  /** Not allowed together with `personalToken`. */
   client?: never;
-  /** The other mode's. */
+  /** Not allowed together with `personalToken`. */
   retailer?: never;
 }
 
 /**
- * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of
- * one request: at once where a live token is held (no promise, so the request goes on in the same tick),
- * else as a promise. `undefined` means: go on without (`optional`).
+ * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of one request:
+ * at once if a live token is held (no promise, so the request goes on in the same tick), else as a promise.
+ * `undefined` means: go on without a bearer (`optional`).
  *
- * The message is needed with `header: true` only: Node's request, or the web's `Request`. One that cannot take the
- * header is a `TypeError` then.
+ * That function throws, or its promise rejects with, the errors of {@link RetailPos.retailer} and of the client's
+ * `token`; `NotConnectedError` also if `retailer` named nobody; and any error of `retailer` itself.
+ *
+ * Its second argument is needed with `header: true` only: Node's request, or the web's `Request`. A `TypeError` says
+ * that a request cannot take the header.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
@@ -84,7 +87,7 @@ export function requestBearer<Context>(
     }
   };
 
-  /** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
+  /** A function of its own: only requests that wait pay for the variables that an async function keeps on the heap. */
   async function later(
     coming: RetailerClient | Promise<RetailerClient | undefined>,
     message?: RequestMessage,
@@ -110,7 +113,7 @@ export function requestBearer<Context>(
 
   function orWithout(error: unknown, message: RequestMessage | undefined): undefined {
     if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
-    if (header) setAuthorization(message, undefined); // what the caller sent is not ours to vouch for
+    if (header) setAuthorization(message, undefined); // a header that the caller sent must not look like ours
   }
 }
 
@@ -126,7 +129,7 @@ class BearerOfRequest implements RequestBearer {
   constructor(client: RetailerClient, accessToken: string) {
     this.domainPrefix = client.domainPrefix;
     this.baseUrl = client.baseUrl;
-    // Functions of its own: they are copied and taken apart, and a client of the application's own needs its `this`.
+    // Functions of its own: a bearer may be copied or taken apart, and an application's own client may need its `this`.
     this.token = (ask) => client.token(ask);
     this.tokenNow = () => client.tokenNow?.();
     this.fetch = (input, init) => client.fetch(input, init);

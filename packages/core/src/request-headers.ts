@@ -4,7 +4,7 @@ export interface RequestMessage {
   readonly headers: Record<string, string | string[] | undefined> | Headers;
 }
 
-/** What else Node's request has of its headers. */
+/** The other two places where Node's request has its headers. */
 interface NodeMessage {
   /** Names and values in turn, as they came. */
   rawHeaders?: string[];
@@ -14,8 +14,8 @@ interface NodeMessage {
 const NAME = "authorization";
 
 /**
- * Makes `value` the request's only `Authorization`, or takes away every one that came: a proxy behind may look at any
- * of the places where Node keeps them, under any spelling.
+ * Makes `value` the request's only `Authorization`, or removes every one that came. A proxy behind the application may
+ * read any of the places where Node keeps headers, in any letter case.
  *
  * @throws {TypeError} if the request cannot take it.
  */
@@ -44,7 +44,7 @@ function setInWebHeaders(headers: Headers, value: string | undefined): void {
   else headers.set(NAME, value);
 }
 
-/** The other places are looked at before any is changed: Node makes each from the pairs when it is first asked. */
+/** `headersDistinct` is read before the pairs are changed: Node makes it from them on the first look. */
 function setInNode(
   { rawHeaders, headersDistinct }: NodeMessage,
   headers: Record<string, unknown>,

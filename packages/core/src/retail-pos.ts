@@ -18,11 +18,11 @@ import { versionsOf } from "./versions.js";
 /** Login, tokens and calls for all retailers of one application. */
 export interface RetailPos {
   /**
-   * Where to send the retailer's browser (4.1).
+   * The address to send the retailer's browser to (4.1).
    *
    * @param state unique, random and non-guessable; kept by the caller and compared in the callback (R2).
-   * @param more what this login has of its own; `redirectUri` then has to be given to {@link exchange} too.
-   * @throws {TypeError} under 8 characters; or `authUrl` or `redirectUri` was left out of the options.
+   * @param more settings of this login; a `redirectUri` has to be given to {@link exchange} too.
+   * @throws {TypeError} `state` has fewer than 8 characters; or `authUrl` or `redirectUri` was left out of the options.
    */
   authorizationUrl(state: string, more?: AuthorizationRequest): URL;
   /**
@@ -31,7 +31,7 @@ export interface RetailPos {
    *
    * @throws {InvalidDomainPrefixError} before anything is sent.
    * @throws {RetailerNotAcceptedError} `acceptRetailer` said no; nothing was sent.
-   * @throws {TypeError} `redirectUri` was left out of the options, or is none that codes may be sent to.
+   * @throws {TypeError} `code` is empty; or `redirectUri` was left out of the options, or no code may be sent there.
    * @throws {TokenEndpointError} the endpoint cannot be used; or, with `error: "invalid_grant"` and status 403, the
    * service refused the code: start the login again.
    * @throws {RateLimitedError} the service said so; or what remains of its limit is kept for renewals; or codes of this
@@ -42,8 +42,8 @@ export interface RetailPos {
    */
   exchange(domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet>;
   /**
-   * Keeps a fresh login: replaces whatever is stored for its retailer. A rejection of its access token that was
-   * reported before still counts.
+   * Keeps a fresh login. It replaces the set that is stored for its retailer, if there is one. If the API rejected this
+   * access token before, it stays rejected.
    *
    * @throws {TypeError} `tokens` is no token set; the message names the field.
    * @throws {InvalidDomainPrefixError}
@@ -64,10 +64,11 @@ export interface RetailPos {
   /** The retailer's API with the bearer on every call. @throws {InvalidDomainPrefixError} */
   retailer(domainPrefix: string): RetailerClient;
   /**
-   * What the store has of a retailer now, without a token; `undefined` if nothing.
+   * The retailer as the store has it now, without a token; `undefined` if it is not there.
    *
    * @throws {InvalidDomainPrefixError}
-   * @throws {StoreFailedError | StoredTokensError}
+   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds.
+   * @throws {StoredTokensError} the record is no token set of this retailer and this application.
    */
   status(domainPrefix: string): Promise<RetailerStatus | undefined>;
   /**
@@ -75,13 +76,14 @@ export interface RetailPos {
    *
    * @param ask `signal` ends the iteration with its reason.
    * @throws {TypeError} the store has no `list`.
-   * @throws {StoreFailedError} from the iteration.
+   * @throws {StoreFailedError} from the iteration: the store rejected, did not answer, or its list does not end.
    */
   retailers(ask?: { signal?: AbortSignal | undefined }): AsyncIterable<RetailerStatus>;
   /**
-   * Renews what ends soon or has ended, of all retailers in the store, for a job that runs now and then: a quiet
-   * retailer's next call then waits for nothing. Nothing is renewed in the first half of its life, nothing that is
-   * refused or held back. Runs in many processes at once renew each retailer once (behaviour 14).
+   * For a job that runs now and then: renews all tokens in the store that end soon or have ended, so that the next call
+   * of a quiet retailer does not wait. A token in the first half of its life is not renewed, nor is one whose refresh
+   * token was refused, nor a retailer in a back-off. Runs in many processes at once renew each retailer once
+   * (behaviour 14).
    *
    * @throws {TypeError} naming what is wrong: `withinMs`, `concurrency`, or a store without `list`.
    * @throws {StoreFailedError} the store could not list; what was under way has ended.
@@ -124,7 +126,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     connect: stored.connect,
     disconnect: stored.disconnect,
     tokens: stored.source,
-    // A copy: what a caller changes of it is that caller's alone.
+    // A copy: a caller that changes it changes nothing for others.
     retailer: (domainPrefix) => ({ ...stored.client(domainPrefix, client) }),
     status: stored.status,
     retailers: (ask) => stored.retailers(ask?.signal),

@@ -12,21 +12,26 @@ export interface RetailerClient extends TokenSource {
   /** {base_url} of this retailer, without a trailing slash. */
   readonly baseUrl: string;
   /**
-   * `fetch` with `Authorization: Bearer …` (4.4), whatever `Authorization` the caller gave. A relative
-   * input, with or without a leading slash, is appended to `baseUrl`. A 401 is answered by one retry with
-   * a renewed token, where the body can be sent again: a stream cannot. It is returned where another token
-   * would not help: the API rejects those just issued too, or the 401 came by way of a redirect. Of a
-   * `Request` with a body a copy is kept in memory until the answer is there; for large uploads give the
-   * stream as `init.body`. If `{domain_prefix}` is a segment of `baseUrl`'s path, a redirect is returned and
-   * not followed, because it may lead to another retailer.
+   * `fetch` with `Authorization: Bearer …` (4.4), in place of any `Authorization` that the caller gave. A relative
+   * input, with or without a leading slash, is appended to `baseUrl`.
    *
-   * @throws {TypeError} for an address outside `baseUrl`; nothing is sent.
-   * @throws what {@link TokenSource.token} throws, also when a 401 shows that the token has to be renewed.
+   * A 401 is answered by one retry with a renewed token, if the body can be sent again: a stream cannot. The 401 is
+   * returned if another token would not help: the API rejects tokens that were just issued too, or the 401 came by way
+   * of a redirect. If a `Request` has a body, a copy of it is kept in memory until the answer is there; for large
+   * uploads give the stream as `init.body`.
+   *
+   * If `{domain_prefix}` is a segment of `baseUrl`'s path, a redirect is returned and not followed, because it may lead
+   * to another retailer.
+   *
+   * @throws {TypeError} the address is outside `baseUrl`, and nothing is sent; or the platform's own, if the network
+   * fails.
+   * @throws the errors of {@link TokenSource.token}, also if a 401 shows that the token has to be renewed.
+   * @throws the signal's reason, if the caller's own signal is aborted.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
 
-/** What all clients of one application share. */
+/** Settings that all clients of one application share. */
 export interface RetailerClientOptions {
   fetch: typeof globalThis.fetch;
   /** Whether a 401 can be mended by a new token. */
@@ -68,7 +73,7 @@ export function retailerClients(
       return response;
     }
     const renewal = source.token({ ...ask, rejected: token.value });
-    renewal.catch(() => {}); // where the call cannot be sent again, the next one finds a good token
+    renewal.catch(() => {}); // not lost if this call cannot be sent again: the next one finds a good token
     if (!isResendable) return response;
     try {
       const renewed = await renewal;
@@ -101,9 +106,9 @@ export function retailerClients(
 }
 
 /**
- * The caller's request as the platform sends it, and not as its properties tell: what is sent is what was checked.
+ * A copy of the caller's request as the platform would send it. Its properties may say something else.
  *
- * @throws {TypeError} for a body that was read before, and for a request that says one address now and another then.
+ * @throws {TypeError} its body was read before; or its address changes from one look to the next.
  */
 function requestTo(url: string, given: Request, { body, method }: RequestInit): Request {
   // A body in `init` takes the place of the request's own, which may be gone.
@@ -128,7 +133,7 @@ const MEMBERS = [
   "duplex",
 ] as const;
 
-/** As the platform reads it: a `Request` may be given there, whose members are no fields of its own. */
+/** The members that the platform would read: a `Request` may be given as `init`, and a spread misses its members. */
 function membersOf(init: RequestInit | undefined): RequestInit {
   const members: Record<string, unknown> = { ...init };
   for (const name of MEMBERS) {
@@ -138,7 +143,7 @@ function membersOf(init: RequestInit | undefined): RequestInit {
   return members;
 }
 
-/** Frees what nobody will read, and does not wait for it. */
+/** Cancels a body that nobody will read, and does not wait for it. */
 function discard(body: ReadableStream | null | undefined): void {
   body?.cancel().catch(() => {});
 }

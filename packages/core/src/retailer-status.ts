@@ -1,7 +1,7 @@
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import type { TokenSet } from "./token-set.js";
 
-/** What can be said about a connected retailer without a token. */
+/** Facts about a connected retailer, without a token. */
 export interface RetailerStatus {
   /** Who it is. */
   readonly domainPrefix: DomainPrefix;
@@ -11,19 +11,19 @@ export interface RetailerStatus {
   readonly expiresAt?: number;
   /** When the service refused its refresh token, epoch milliseconds, if it did: it has to log in again. */
   readonly refusedAt?: number;
-  /** What was granted, if the service said so. */
+  /** The granted scope, if the service said one. */
   readonly scope?: string;
 }
 
-/** What a store kept of it: a database says `null` for what is not there. */
+/** The fields as a store kept them; a database gives `null` for a field that is not there. */
 type Kept = { readonly [field in keyof RetailerStatus]?: unknown };
 
 /**
- * For those who write a store: what its `list` says about one record.
+ * For those who write a store: one entry of its `list`.
  *
- * @param kept the fields as the database gives them; instants are numbers, what is not there may be `null`.
- * @returns `undefined` for a record that is no retailer's: somebody edited it. It is left out; asking for that
- * retailer's tokens says what is wrong with it.
+ * @param kept the fields as the database gives them; instants are numbers, absent fields may be `null`.
+ * @returns `undefined` if the record is no retailer's, because somebody edited it. The list leaves it out; the error of
+ * a call for that retailer says what is wrong with it.
  */
 export function retailerStatus({
   domainPrefix,

@@ -1,13 +1,13 @@
 const HIDDEN = "[hidden]";
 
-/** Shorter ones are not looked for inside base64 and hex: a few signs of those turn up in innocent texts. */
+/** Shorter secrets are not looked for inside base64 and hex: a few characters turn up in innocent texts. */
 const LEAST_IN_CODE = 8;
-/** So often may a text be escaped before it is shown. */
+/** A text may be escaped this many times over before it is shown. */
 const MOST_ESCAPES = 4;
 
 /**
- * Replaces every secret in a text, in each of the usual forms. A text that shows one in an unusual form, escaped here
- * and there or in the middle of something longer in base64, is replaced as a whole.
+ * Replaces every secret in a text, in each of the usual forms. If a secret shows in an unusual form (partly escaped, or
+ * inside longer base64), the whole text is replaced.
  */
 export function redact(text: string, secrets: readonly string[]): string {
   if (!shows(text, secrets)) return text;
@@ -36,7 +36,7 @@ export function shows(text: string, secrets: readonly string[]): boolean {
   });
 }
 
-/** The text, and what it becomes when its escapes are taken for what they mean, one layer after the other. */
+/** The text, and the texts that it becomes if its escapes are undone, one layer after the other. */
 function readingsOf(text: string): string[] {
   const readings = [text];
   for (const first of text.includes("+") ? [text, text.replaceAll("+", " ")] : [text]) {
@@ -121,7 +121,7 @@ function wellFormed(text: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
-/** What of a secret's base64 does not depend on what stands before and behind it, in each of three positions. */
+/** The middle of a secret's base64, which its neighbours do not change, in each of the three positions. */
 function base64Cores(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret);
   return [0, 1, 2].map((before) => {

@@ -2,8 +2,8 @@ import { contentsOf, read } from "./error-contents.js";
 import { redact, shows } from "./secret-forms.js";
 
 /**
- * What may be kept as a `cause`, thrown or told to an observer: the error itself, or, when anything in it
- * shows one of the secrets, a new one with its name, its code, its cleaned message and the frames of its stack.
+ * An error that may be kept as a `cause`, thrown or told to an observer: the error itself; or, if anything in it shows
+ * one of the secrets, a new one with its name, its code, its cleaned message and the frames of its stack.
  */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
   const contents = contentsOf(error);
@@ -20,7 +20,7 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
 
 /**
  * An error as it may be shown if nobody knows which secrets it repeats: a store failed that holds them. Of the message
- * only plain words stay: letters alone, at most 14 of them. Everything else might be a token.
+ * only plain words stay: nothing but letters, at most 14 of them. Everything else might be a token.
  *
  * @param error what was thrown, an error or not.
  * @returns a new error with its name, its code if that is a plain one, and the frames of its stack.
@@ -65,7 +65,7 @@ function messageOf(error: unknown): string {
   return typeof message === "string" ? message : "unknown error";
 }
 
-/** The lines of a stack that say where; what stands before them repeats the message. */
+/** The lines of a stack that name a place in a file. The lines before them repeat the message. */
 function framesOf(error: unknown): string {
   const stack = read(error, "stack");
   if (typeof stack !== "string") return "";

@@ -1,6 +1,6 @@
 import { baseUrlOf, connectUrlOf, redirectUri } from "./addresses.js";
 
-/** What `retailPos` has to be told of the service and of the application. */
+/** The options of `retailPos` that depend on the service and on the registered application. */
 export interface Settings {
   /** {auth_url}; absent together with `redirectUri` in a program in which nobody logs in. */
   authUrl?: string;
@@ -31,7 +31,7 @@ export function settingsFromEnv(
   const read = (name: string) => env[`RETAIL_POS_${name}`]?.trim() && env[`RETAIL_POS_${name}`];
   const [authUrl, redirectTo, scope] = [read("AUTH_URL"), read("REDIRECT_URI"), read("SCOPE")];
 
-  /** The variable, once the check has seen it. */
+  /** The variable's value; a problem is noted if it is missing or the check throws. */
   function wanted(name: string, check: (variable: string, value: string) => unknown = () => {}): string {
     const [variable, value] = [`RETAIL_POS_${name}`, read(name)];
     if (!value) problems.push(`${variable} is missing`);

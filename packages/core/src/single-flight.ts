@@ -2,8 +2,8 @@
 type Flights<Kind extends string> = { [kind in Kind]: Promise<unknown> | undefined };
 
 /**
- * Joins the work of this kind that is under way, or starts it: done once for all who ask at the same time.
- * What fails, fails for those who joined, and for nobody after.
+ * Joins the work of this kind that is under way, or starts it: it is done once for all who ask at the same time.
+ * If it fails, it fails for those who joined; the next caller starts anew.
  */
 export function join<Kind extends string, Held extends Flights<Kind>>(
   flights: Held,

@@ -5,14 +5,14 @@ import { inPlainWords, withoutSecrets } from "./secrets.js";
 import { doingOf } from "./store-failure.js";
 import type { TokenSet } from "./token-set.js";
 
-/** Some clients queue what they are asked for as long as they have no connection. */
+/** Some database clients queue commands for as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 
 /**
  * Asks the store, for five seconds at most.
  *
- * @param sets what it is given: its error may repeat that.
- * @throws {StoreFailedError} what the store threw is the cause, without secrets.
+ * @param sets the tokens it is given or may return: its error may repeat them.
+ * @throws {StoreFailedError} the store's own error is the `cause`, without secrets.
  */
 export async function storeAnswer<T>(
   operation: StoreOperation,
@@ -21,18 +21,21 @@ export async function storeAnswer<T>(
   ...sets: readonly (TokenSet | undefined)[]
 ): Promise<T> {
   try {
-    // What a renewal saves names what it replaces, so an answer that comes later does no harm.
+    // A renewal's save names the set that it replaces, so it does no harm if it takes effect later.
     return await within(ANSWER_WITHIN_MS, ask(), () => new NoAnswerError());
   } catch (error) {
     const secrets = sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : []));
     const isOurs = isRetailPosError(error) || error instanceof NoAnswerError;
-    // What a foreign store says may repeat a record, and this may be the first that we hear of that record.
+    // A foreign store's error may repeat a record that this process has never seen.
     const said = isOurs ? error : inPlainWords(error);
     throw storeFailed(operation, domainPrefix, withoutSecrets(said, secrets));
   }
 }
 
-/** Our stores throw errors of ours, which say it already. Who lists or claims asks for no record that could be bad. */
+/**
+ * The stores of our own packages throw a `RetailPosError`, which needs no other around it; but `list` and `claim` ask
+ * for no record that could be bad.
+ */
 function storeFailed(
   operation: StoreOperation,
   domainPrefix: DomainPrefix | undefined,

@@ -1,9 +1,9 @@
 import { StoreFailedError, type StoreOperation } from "./errors.js";
 import { redact } from "./secret-forms.js";
 
-/** What a store is about to do: its error says so if that fails. */
+/** One operation of a store, for the error if it fails. */
 export interface StoreTask {
-  /** What the store was asked for. */
+  /** Which operation. */
   readonly operation: StoreOperation;
   /** The retailer concerned, if it is about one. */
   readonly domainPrefix?: string;
@@ -14,13 +14,13 @@ export interface StoreTask {
 }
 
 /**
- * For those who write a store: the error it rejects with if its engine fails. Everything in it is new, since a
- * driver's error may hold on to the statement with all its values. `cause` has the engine's words without secrets,
- * and its `code`.
+ * For those who write a store: the error that it rejects with if its engine fails. Nothing of the driver's error is
+ * kept, because that may carry the statement with all its values. `cause` is a new error with the engine's message,
+ * without secrets, and its `code`.
  *
  * @param engine begins the message: "Redis".
- * @param error what the driver threw.
- * @param words what the engine said, if the driver's message says too much.
+ * @param error as the driver threw it.
+ * @param words the engine's own message, if the driver's says too much.
  */
 export function storeFailure(
   engine: string,

@@ -1,17 +1,17 @@
-/** At most so many retailers on one page. */
+/** The most retailers that one page may have. */
 export const MOST_ON_A_PAGE = 10_000;
 
-/** What `list` was asked, checked. */
+/** The checked arguments of `list`. */
 export interface PageAsk {
   /** A whole number from 1 to 10,000. */
   readonly limit: number;
-  /** What `cursorAt` was given for the page before; absent on the first page. */
+  /** The position that `cursorAt` was given for the page before; absent on the first page. */
   readonly position?: string;
 }
 
-/** How a store reads what its `list` is asked, and writes its cursors. */
+/** Reads the arguments of a store's `list`, and writes its cursors. */
 export interface StorePages {
-  /** @throws {TypeError} naming `limit` or `cursor`: of another place, cut, or no cursor of ours. */
+  /** @throws {TypeError} naming `limit`, or `cursor` if it was cut, belongs to another place or is none of ours. */
   asked(ask: unknown): PageAsk;
   /**
    * The cursor of the page that follows.
@@ -25,7 +25,7 @@ export interface StorePages {
  * For those who write a store: the limits and cursors of its `list`. A cursor is text that anybody can read, with a
  * checksum, so that one that was cut or that belongs elsewhere is refused instead of showing the wrong page.
  *
- * @param place what the cursors are good for: the engine and the table.
+ * @param place names the engine and the table; cursors of one place are refused in another.
  */
 export function storePages(place: string): StorePages {
   return {
@@ -62,7 +62,7 @@ function textIn(encoded: string): string | undefined {
   }
 }
 
-/** FNV-1a, 32 bits: against mistakes, not against forgers, who could ask for the page anyway. */
+/** FNV-1a, 32 bits. It catches mistakes; somebody who forges a cursor could ask for that page anyway. */
 function checksum(text: string): string {
   let hash = 0x811c9dc5;
   for (const unit of text) hash = Math.imul(hash ^ (unit.codePointAt(0) as number), 0x01000193);

@@ -37,7 +37,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     }
   }
 
-  /** The way nearly every call goes: two comparisons, and nothing to wait for. */
+  /** Nearly every call ends here: two comparisons, and nothing to wait for. */
   function tokenNow(known: HeldTokens): AccessToken | undefined {
     const now = clock();
     if (now < known.goodUntil && now >= known.checkedAt) return known.access;
@@ -55,10 +55,10 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       if (reason) throw reason;
       try {
         const renewed = (await renewals.renew(held, set)).set;
-        // What ended while it was saved is good for those who asked for it, not for those who joined later.
+        // A token that ended while it was saved is good for those who asked for it, not for those who joined later.
         if (!isJoining || joined > 0 || held.isLive(renewed)) return renewed.access;
       } catch (error) {
-        // A person may have logged in meanwhile. What lives now is served, whatever failed.
+        // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
         if (held.set && held.isLive(held.set)) return held.set.access;
         // A renewal that began before this call may not know of a login that came between; the next one began later.
         if (!isJoining || joined > 0 || !isVerdict(error)) throw error;
@@ -67,7 +67,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
   }
 
   /**
-   * The set to go by: this process's copy while it may be trusted, else what the store holds.
+   * The set to use: this process's copy while it may be trusted, else the one in the store.
    *
    * @throws {NotConnectedError} a look that began after this call found nothing.
    */
@@ -86,7 +86,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     return set;
   }
 
-  /** Hands out a live token at once, and starts beside it what is due. */
+  /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
   function serve(held: HeldTokens, set: TokenSet, now = clock()): AccessToken {
     if (held.renewing) return set.access;
     if (held.isUnsaved) void held.saveAgain();

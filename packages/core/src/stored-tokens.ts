@@ -27,8 +27,8 @@ export interface StoredTokens {
   /** @throws {InvalidDomainPrefixError} */
   source(domainPrefix: string): TokenSource;
   /**
-   * What is made once for a retailer from its source, and lives as long as this process remembers the retailer: a
-   * server wants it for each request.
+   * The retailer's client. It is made once from the retailer's source and kept as long as this process remembers the
+   * retailer, because a server wants it for each request.
    *
    * @throws {InvalidDomainPrefixError}
    */
@@ -39,9 +39,9 @@ export interface StoredTokens {
   status(domainPrefix: string): Promise<RetailerStatus | undefined>;
   retailers(signal: AbortSignal | undefined): AsyncIterable<RetailerStatus>;
   renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
-  /** The 429 that this process's copy has a note of, for a login that is about to be sent. */
+  /** The 429 that is noted on this process's copy, for a login that is about to be sent. */
   limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Reads the store for that note, if this process's copy is not trusted. What fails is told by the store. */
+  /** Reads the store for that note, if this process's copy is not trusted. The store tells its own failures. */
   lookForLimit(domainPrefix: DomainPrefix): Promise<void>;
   /** A login met a 429: notes it on what is stored for the retailer, if there is anything. */
   limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void>;
@@ -147,7 +147,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     if (stored) await renewals.noteLimit(held, stored, error);
   }
 
-  /** A name that is known was checked when it became so. */
+  /** A prefix under which a retailer is known was checked when it became known. */
   function known(domainPrefix: string): HeldTokens {
     const held = retailers.get(domainPrefix as DomainPrefix);
     if (held) return held;

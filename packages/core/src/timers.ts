@@ -1,12 +1,12 @@
 type Timer = ReturnType<typeof setTimeout>;
 
-/** Lets a timer keep no process alive. On the web it is a number, and there is no process. */
+/** Lets the process end although the timer has not. On the web a timer is a number, and there is no process. */
 export function unref(timer: Timer): Timer {
   timer.unref?.();
   return timer;
 }
 
-/** Runs the work when everything that is ready now has run, and after what was given before. */
+/** Runs the work after everything that is ready now, and in the order of the calls. */
 export function soon(work: () => void): void {
   if (typeof setImmediate === "function") setImmediate(work);
   else setTimeout(work, 0);

@@ -5,9 +5,9 @@ import type { Grant } from "./token-grants.js";
 import type { Answer } from "./token-post.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
 
-/** What an answer means that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
+/** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
 export function failureOf(answer: Answer, grant: Grant): Error {
-  const ours = ourErrorFor(answer, grant); // made in any case: a refused code has to be noted
+  const ours = ourErrorFor(answer, grant); // made even if it is not thrown: it notes a refused code
   const own = grant.parseErrorResponse?.(answer.body ?? "", answer.status);
   return own ? (withoutSecrets(own, grant.secrets) as Error) : ours; // the body may repeat what was sent
 }
@@ -18,7 +18,7 @@ function ourErrorFor(
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
   if (status === 400 || status === 401) {
-    // Decided on the service's own word; what is shown of it is cleaned below.
+    // Decided on the service's own words; they are cleaned before they are shown.
     if (code === "invalid_client" || code === "unauthorized_client") {
       return new ClientRefusedError(code, { domainPrefix });
     }
@@ -68,10 +68,10 @@ export function usableResponse(
   return withoutSecretScope(response, secrets);
 }
 
-/** Shorter ones are found in many a word, and are no secrets of a service. */
+/** Shorter texts turn up in ordinary words, and no service has secrets that short. */
 const SHORTEST_SECRET = 6;
 
-/** The scope is stored as it is and shown to operators: one that repeats a secret is no scope. */
+/** The scope is stored unchanged and shown to operators, so one that repeats a secret is dropped. */
 function withoutSecretScope(response: TokenResponse, secrets: readonly string[]): TokenResponse {
   const { scope, ...rest } = response;
   const all = [...secrets, response.access?.value ?? "", response.refreshToken ?? ""];

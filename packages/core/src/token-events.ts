@@ -3,7 +3,7 @@ import { isRetailPosError, type RateLimitedError, type StoreFailedError } from "
 import { type RetailPosEvent, tell } from "./events.js";
 import type { TokenSet } from "./token-set.js";
 
-/** What happens to stored tokens, as `observe` is told of it. */
+/** Tells `observe` of everything that happens to stored tokens. */
 export interface TokenEvents {
   connected(domainPrefix: DomainPrefix): void;
   disconnected(domainPrefix: DomainPrefix): void;

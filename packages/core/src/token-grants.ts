@@ -4,21 +4,21 @@ import { ReconnectRequiredError, type RetailPosError, TokenEndpointError } from 
 /** `grant_type` (4.2, 4.3). */
 export type GrantType = "authorization_code" | "refresh_token";
 
-/** What one token request is about: enough to send it, and to speak of it without showing a secret. */
+/** One token request before it is sent: its form, and its errors, which show no secret. */
 export interface Grant {
   readonly type: GrantType;
   readonly domainPrefix: DomainPrefix;
   readonly form: Readonly<Record<string, string>>;
-  /** Whatever of the form no error may show. */
+  /** The values of the form that no error may show. */
   readonly secrets: readonly string[];
   /** The error for an answer that refuses the code or the refresh token. */
   readonly refused: (status: number, errorDescription: string | undefined) => RetailPosError;
   readonly parseErrorResponse?: ExchangeExtra["parseErrorResponse"];
 }
 
-/** What a caller may add to one exchange. */
+/** Options of one exchange. */
 export interface ExchangeExtra {
-  /** The `redirect_uri` of this login, where it differs from the configured one. https, or http on loopback. */
+  /** The `redirect_uri` of this login, if it differs from the configured one. https, or http on loopback. */
   redirectUri?: string | undefined;
   /** Further form parameters; the five of 4.2 cannot be replaced. */
   params?: Record<string, string>;

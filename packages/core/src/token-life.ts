@@ -18,11 +18,11 @@ export function renewalDueAt({ access: { expiresAt }, issuedAt }: TokenSet, rene
 
 function dueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: number): number {
   if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
-  const lifetimeMs = Math.max(0, expiresAt - issuedAt); // by the clock of whoever stored it
+  const lifetimeMs = Math.max(0, expiresAt - issuedAt); // by the clock of the process that stored it
   return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);
 }
 
-/** A limit that is noted further ahead than this was noted by a clock that is wrong. */
+/** If a limit is noted further ahead than this, the clock of the process that noted it is wrong. */
 const LONGEST_LIMIT_MS = 3_600_000;
 
 /** Whether the service said that no token request may come for this set yet (behaviour 7). */

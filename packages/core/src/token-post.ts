@@ -12,7 +12,7 @@ export interface PostOptions {
   fetch: typeof globalThis.fetch;
 }
 
-/** What the token endpoint answered, whatever it means. */
+/** An answer of the token endpoint, good or bad. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

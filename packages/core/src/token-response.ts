@@ -2,23 +2,23 @@ import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { LAST_PLAUSIBLE_SECOND } from "./rate-limit.js";
 import { type AccessToken, isBearerValue } from "./token-set.js";
 
-/** What a 2xx answer of the token endpoint holds (2.2). */
+/** The usable contents of a 2xx answer of the token endpoint (2.2). */
 export interface TokenResponse {
   /** Absent when there is no usable `access_token`. */
   readonly access?: AccessToken;
   /** Absent when the field is not a non-empty text: the stored one stays (R4). */
   readonly refreshToken?: string;
-  /** What was granted, if the answer says so and it is not empty. */
+  /** The granted scope, if the answer says one that is not empty. */
   readonly scope?: string;
   /** The answer names another retailer than the one asked. Nothing of it may be used. */
   readonly otherRetailer?: true;
-  /** What is odd about the rest; deadly for a fresh login, not for a renewal. */
+  /** Oddities of the other fields. A login with any is refused; a renewal is saved all the same (behaviour 3). */
   readonly oddities: readonly string[];
 }
 
 /**
- * Reads the body of a 2xx answer. What counts is kept apart from what is merely odd, so that the
- * caller can be strict with a login and still never lose a rotated refresh token.
+ * Reads the body of a 2xx answer. Tokens are kept apart from oddities, so that the caller can be strict with a login
+ * and still never lose a rotated refresh token.
  *
  * @param requestedAt when the request was sent, epoch milliseconds: `expires_in` counts from it.
  * @returns `undefined` when the body is no JSON object.
@@ -32,7 +32,7 @@ export function readTokenResponse(
   if (!fields) return undefined;
   const { access_token, refresh_token } = fields;
   const expiresAt = expiryOf(fields, requestedAt);
-  // Field by field, as in rate-limit.ts: spreading what may not be there takes longer than parsing the JSON.
+  // Field by field, as in rate-limit.ts: conditional spreads take longer than parsing the JSON.
   const response: { -readonly [field in keyof TokenResponse]: TokenResponse[field] } = {
     oddities: odditiesOf(fields),
   };

@@ -1,7 +1,7 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { StoredTokensError } from "./errors.js";
 
-/** What is handed out: a bearer credential and when it ends. */
+/** A token as it is handed out: a bearer credential and when it ends. */
 export interface AccessToken {
   /** Goes behind `Authorization: Bearer ` (4.4). */
   readonly value: string;
@@ -9,13 +9,13 @@ export interface AccessToken {
   readonly expiresAt?: number;
 }
 
-/** What is kept for one retailer, and all that a store has to keep. The refresh token goes nowhere else. */
+/** Everything that a store keeps for one retailer. The refresh token goes nowhere else. */
 export interface TokenSet {
-  /** Whose tokens. */
+  /** The retailer whose tokens these are. */
   readonly domainPrefix: DomainPrefix;
   /** The access token, and when it ends. */
   readonly access: AccessToken;
-  /** What a renewal is asked with (4.3). A new one replaces it (R4). */
+  /** Sent to ask for a renewal (4.3). If the answer brings a new one, that replaces it (R4). */
   readonly refreshToken: string;
   /** When the token request behind this set was sent, epoch milliseconds. */
   readonly issuedAt: number;
@@ -25,7 +25,7 @@ export interface TokenSet {
   readonly refusedAt?: number;
   /** The service answered 429: no token request for the retailer before, in any process; epoch milliseconds. */
   readonly limitedUntil?: number;
-  /** What was granted, if the service said so and it is not empty (2.2). */
+  /** The granted scope, if the service said one that is not empty (2.2). */
   readonly scope?: string;
 }
 
@@ -44,7 +44,7 @@ export function quiet(set: TokenSet): TokenSet {
   return hidden(withOptional(copy, set), withoutTokens);
 }
 
-/** The same for what is handed out. */
+/** The same for a token that is handed out. */
 export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
   return hidden(isGiven(expiresAt) ? { value, expiresAt } : { value }, withoutValue);
 }
@@ -63,14 +63,14 @@ export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenS
   try {
     copy = copied(record);
   } catch {
-    throw new StoredTokensError("it cannot be read", { domainPrefix }); // what a getter throws may show anything
+    throw new StoredTokensError("it cannot be read", { domainPrefix }); // an error thrown by a getter may show anything
   }
   const problem = problemWith(copy, domainPrefix);
   if (problem) throw new StoredTokensError(problem, { domainPrefix });
   return quiet(copy as TokenSet);
 }
 
-/** Reads each field once: what has been checked is what is used, also if the record has getters. */
+/** Reads each field once: if the record has getters, they could give one value to the check and another later. */
 export function copied(record: unknown): unknown {
   if (typeof record !== "object" || record === null) return record;
   const { domainPrefix, access, refreshToken, issuedAt, version } = record as TokenSet;
@@ -93,7 +93,7 @@ function withOptional<T extends object>(copy: T, set: object): T {
   return copy;
 }
 
-/** What keeps a value from being a token set of this retailer; names the field, never its value. */
+/** Why a value is no token set of this retailer; names the field, never its value. */
 export function problemWith(record: unknown, domainPrefix: DomainPrefix): string | undefined {
   if (typeof record !== "object" || record === null) return "it is no object";
   const set = record as { [field in keyof TokenSet]?: unknown };

@@ -18,13 +18,13 @@ export interface TokenSource {
    * @throws {RateLimitedError | TokenEndpointError | TokenResponseError | ClientRefusedError} no live token
    * is left and renewing failed.
    * @throws {StoreFailedError} no live token is left, and the store or the lock failed.
-   * @throws {StoredTokensError} what is stored is no token set of this retailer and this application.
+   * @throws {StoredTokensError} the stored record is no token set of this retailer and this application.
    * @throws the signal's reason, if the caller's own signal is aborted.
    */
   token(ask?: TokenAsk): Promise<AccessToken>;
   /**
    * The token, if it can be handed out without waiting for anything: this process holds a live one and
-   * `cacheMs` has not passed. Does whatever {@link token} would do beside it (a renewal that is due starts).
+   * `cacheMs` has not passed. As with {@link token}, a renewal that is due starts beside it.
    * Optional: a source without it is asked with {@link token}.
    */
   tokenNow?(): AccessToken | undefined;

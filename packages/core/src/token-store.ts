@@ -12,8 +12,8 @@ export interface TokenStore {
   load(domainPrefix: DomainPrefix): Promise<TokenSet | undefined>;
   /**
    * Keeps `next`. With `replacing`: only while the store still holds that version (compare-and-set). Without it,
-   * what another application stored is best not replaced: versions that end in two different marks, a tilde and
-   * seven characters, belong to two client ids.
+   * the store should refuse to replace another application's set: two versions that both end in a mark, a tilde and
+   * seven characters, belong to two client ids if their marks differ.
    *
    * @returns whether it saved. It rejects only when it cannot tell.
    */
@@ -38,8 +38,8 @@ export interface TokenStore {
   }>;
   /**
    * Optional. Lets one caller win, in all processes that share the store: the first to ask for a key gets `true`,
-   * everybody else `false` until `forMs` have passed on the store's own clock. One atomic step. What has ended is
-   * cleared away. Core uses it to finish each login once (behaviour 15).
+   * everybody else `false` until `forMs` have passed on the store's own clock. One atomic step. Claims that have
+   * ended are removed. Core uses it to finish each login once (behaviour 15).
    *
    * @param key any text; it holds no secret.
    * @param forMs how long the claim lasts, milliseconds, more than 0.

@@ -1,10 +1,10 @@
-/** Makes the versions of token sets, and tells those of another application apart. */
+/** Makes the versions of token sets, and recognises those of another application. */
 export interface Versions {
   /** One that no other set has, here or in any other process. */
   next(): string;
-  /** The given one, marked as this application's. */
+  /** The given version with this application's mark. */
   own(version: string): string;
-  /** Whether another application made it. Versions without a mark are of 0.1.0 or made by hand: nobody can tell. */
+  /** Whether another application made it. No, if it has no mark: then it is from 0.1.0, or made by hand. */
   isForeign(version: string): boolean;
 }
 
@@ -24,8 +24,8 @@ export function versionsOf(clientId: string): Versions {
 }
 
 /**
- * Whether two versions of token sets carry marks of two applications (client ids). A store that is asked to replace the
- * one by the other without comparing, because somebody logged in, had better refuse.
+ * Whether two versions of token sets carry marks of two applications (client ids). If a store is asked to replace the
+ * one by the other without comparing, because somebody logged in, it should refuse.
  *
  * @param one a version, as `TokenSet.version` has it.
  * @param other another.
@@ -40,11 +40,11 @@ function randomText(): string {
   const hex = crypto.randomUUID().replaceAll("-", "");
   let bytes = "";
   for (let at = 0; at < 32; at += 2) bytes += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16));
-  // Written anew by btoa: the text of randomUUID is a chain of pieces, each an object of its own in memory.
+  // btoa makes one flat text. V8 keeps the text of randomUUID as a chain of pieces, each an object in memory.
   return btoa(bytes).slice(0, 22).replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** FNV-1a, 32 bits: it has to differ for two client ids, not to resist anybody. */
+/** FNV-1a, 32 bits: two client ids should differ; nobody would gain by making them equal. */
 function markOf(text: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
