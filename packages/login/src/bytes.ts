@@ -1,4 +1,4 @@
-// Text and bytes without Node: WebCrypto works on bytes, cookies and addresses hold text.
+// Text and bytes without Node's Buffer: WebCrypto works on bytes, cookies and addresses hold text.
 
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
@@ -9,7 +9,7 @@ export function base64url(bytes: Uint8Array): string {
   return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 
-/** `undefined` for what {@link base64url} cannot have made. */
+/** The bytes; `undefined` if {@link base64url} cannot have made the text. */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]+$/.test(text) || text.length % 4 === 1) return undefined;
   const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
@@ -21,7 +21,7 @@ export function randomText(bytes: number): string {
   return base64url(crypto.getRandomValues(new Uint8Array(bytes)));
 }
 
-/** SHA-256, in 43 letters: what stands for a secret in a place where the secret itself has no business. */
+/** SHA-256, in 43 letters: kept in place of a secret, to recognise it without showing it. */
 export async function hashOf(secret: string): Promise<string> {
   return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytesOf(secret))));
 }

@@ -1,7 +1,7 @@
 import { type DomainPrefix, isRetailPosError, parseDomainPrefix } from "@retail-pos/core";
 import { LoginFailure } from "./login-failure.js";
 
-/** What a good callback carries (2.3). */
+/** The parameters of a callback with a code (2.3). */
 export interface Callback {
   /** Traded for tokens, once. */
   readonly code: string;
@@ -12,7 +12,7 @@ export interface Callback {
 }
 
 /**
- * What a callback carries if the service reports an error (RFC 6749, section 4.1.2.1). A stranger may have written it.
+ * The parameters of a callback with an error (RFC 6749, section 4.1.2.1). A stranger may have written them.
  */
 export interface ErrorCallback {
   /** The parameter `error`. */
@@ -25,13 +25,13 @@ export interface ErrorCallback {
   readonly state: string | undefined;
 }
 
-/** A query as any framework parses it: texts, and lists or objects of what is repeated. */
+/** A query as any framework parses it: texts, and lists or objects for repeated parameters. */
 export type Query = Readonly<Record<string, unknown>>;
 
 const PARAMETERS = ["code", "domain_prefix", "state", "scope", "error", "error_description", "error_uri"];
 /** The one error that needs no state: it changes nothing. */
 export const ACCESS_DENIED = "access_denied";
-/** A code longer than this is no code of any service we know; the spec names no length. */
+/** Longer texts are refused as codes. The spec names no length; no service that we know has codes this long. */
 const LONGEST_CODE = 4096;
 
 /** The query of an address, repeated parameters as lists. */
@@ -43,7 +43,7 @@ export function queryIn(url: URL): Query {
   return query;
 }
 
-/** Whether a query has a parameter, in whatever form. */
+/** Whether a query has a parameter, also as a list or an object. */
 export function names(query: Query, name: string): boolean {
   return Object.keys(query).some((key) => key === name || key.startsWith(`${name}[`));
 }
@@ -90,7 +90,7 @@ export function authorizationFailed({ error }: ErrorCallback): LoginFailure {
   );
 }
 
-/** Behind every query parser: `a=1&a=2` as a list, `a[]=1` and `a[b]=1` as objects or as names of their own. */
+/** Query parsers differ: `a=1&a=2` is a list; `a[]=1` and `a[b]=1` are objects, or names of their own. */
 function refuseRepeated(query: Query, name: string): void {
   const value = query[name];
   const isOdd = value !== undefined && typeof value !== "string";
@@ -119,7 +119,7 @@ function domainPrefixOf(text: unknown): DomainPrefix {
   }
 }
 
-/** A stranger's words, short enough and clean enough for a log line. */
+/** A stranger's text, shortened and cleaned for a log line. */
 function printable<Text extends string | undefined>(text: Text): Text {
   return text?.replace(/[^\x20-\x7e]+/g, " ").slice(0, 200) as Text;
 }

@@ -4,7 +4,7 @@ export interface Cookie {
   readonly value: string;
 }
 
-/** What a request brings back, in its order; a name may come more than once. */
+/** The cookies of a request, in its order; a name may come more than once. */
 export function cookiesIn(request: Request): Cookie[] {
   return (request.headers.get("cookie") ?? "").split(";").map((pair) => {
     const text = pair.trim();

@@ -26,17 +26,17 @@ import { loginOf } from "./retail-pos-login.js";
 import { spentStates } from "./spent-states.js";
 import { trade } from "./trade.js";
 
-/** What a login is made with. */
+/** Options of {@link loginFlow}. */
 export interface LoginFlowOptions {
-  /** What `retailPos()` returned. */
+  /** The client that `retailPos()` returned. */
   client: RetailPos;
   /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
   clock?: (() => number) | undefined;
 }
 
-/** What one login may be given when it starts. */
+/** Options of one login. */
 export interface LoginStart {
-  /** What {@link LoginFlow.start} or `finish` gave this browser last, if it brought anything back. */
+  /** The text that {@link LoginFlow.start} or `finish` gave this browser last, if it brought one back. */
   pending?: string | undefined;
   /** The application's own state: never sent, and brought back with the login. JSON has to hold it. */
   state?: unknown;
@@ -47,30 +47,31 @@ export interface LoginStart {
 }
 
 /**
- * The protocol of a login alone: values in, values out. `pending` is text that the application keeps where only this
- * browser brings it back: its session, a sealed cookie.
+ * The protocol of a login, as plain values. `pending` is text that the application keeps in a place from which only
+ * this browser brings it back: its session, a sealed cookie.
  */
 export interface LoginFlow {
   /**
    * Starts a login (4.1).
    *
-   * @returns where to send the browser, and what to keep for it instead of what was kept.
-   * @throws {TypeError} naming what is wrong: `state`, `redirectUri`.
+   * @returns the address to send the browser to, and the text to keep for it from now on.
+   * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`.
    */
   start(login?: LoginStart): Promise<{
-    /** Where to send the browser. */
+    /** The address to send the browser to. */
     url: string;
-    /** What to keep where only this browser brings it back. */
+    /** The text to keep for this browser. */
     pending: string;
   }>;
   /**
    * Checks the service's callback, spends its state once in all processes, and trades its code (4.2). Keeps no tokens:
-   * `client.connect(outcome.login.tokens)` is the caller's. Resolves whatever a stranger, the service or the store
-   * does.
+   * `client.connect(outcome.login.tokens)` is the caller's. Every failure of a stranger, the service or the store is an
+   * outcome and no rejection.
    *
    * @param callback an absolute address, or path and query as `req.url` has them.
-   * @param kept `pending`: what was kept for this browser. `spent`: told what to keep from now on, before the code is
-   * sent; if it throws, nothing is sent, and `finish` rejects with that error.
+   * @param kept `pending`: the text that was kept for this browser. `spent`: called with the text to keep from now on,
+   * before the code is sent. If it throws, nothing is sent.
+   * @throws the error of `spent`, if that throws.
    */
   finish(
     callback: URL | string,
@@ -81,7 +82,7 @@ export interface LoginFlow {
   ): Promise<LoginOutcome>;
 }
 
-/** A state that was checked and spent, and what its code is traded with. */
+/** A callback whose state was checked and spent, and its login. */
 interface SpentLogin {
   readonly callback: Callback;
   readonly login: PendingLogin;
@@ -139,7 +140,7 @@ export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): Login
     }
   }
 
-  /** What a callback with an error comes to. No pending login is spent by it. */
+  /** The failure for a callback with an error. It spends no pending login. */
   function errorIn(callback: ErrorCallback, logins: readonly PendingLogin[]): LoginFailure {
     const { error, state } = callback;
     if (error !== ACCESS_DENIED && state) {
@@ -161,14 +162,14 @@ export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): Login
   }
 }
 
-/** 4.1: where to send the browser. */
+/** 4.1: the address to send the browser to. */
 function authorizationUrl(
   client: RetailPos,
   { handle, redirectUri }: PendingLogin,
   scope: string | undefined,
 ): string {
   const url = client.authorizationUrl(handle, { redirectUri, scope });
-  // A client of an older core takes the state alone.
+  // A client of an older core takes no second argument.
   if (redirectUri !== undefined) url.searchParams.set("redirect_uri", redirectUri);
   if (scope !== undefined) url.searchParams.set("scope", scope);
   return url.href;

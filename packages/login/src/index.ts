@@ -1,5 +1,7 @@
 // biome-ignore-all assist/source/organizeImports: a table of contents, in the README's order
 
+// Numbers in comments, such as "4.2" and "R4", are headings of docs/service.md.
+
 // Two handlers, on any framework
 export {
   type FailureEvent,
@@ -11,7 +13,7 @@ export {
 } from "./web-login.js";
 export { type NodeHandlerOptions, nodeHandler, type WebHandler } from "./node-handler.js";
 
-// The protocol alone
+// The protocol, for other frameworks
 export {
   type LoginFlow,
   type LoginFlowOptions,

@@ -1,6 +1,6 @@
 /**
- * Refuses what JSON would lose without a word: functions, symbols, big integers, numbers that are none, classes that do
- * not say how to write them, circles.
+ * Refuses values that JSON would lose without a word: functions, symbols, big integers, NaN and infinity, instances of
+ * classes without `toJSON`, circles.
  *
  * @param name what the application calls the value, for the message.
  * @returns the JSON; `undefined` for no value.

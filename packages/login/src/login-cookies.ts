@@ -7,7 +7,7 @@ export interface LoginCookies {
   /**
    * The `Set-Cookie` lines of a login that starts: its own, and the removal of those for which there is no room.
    *
-   * @param pending what the flow wants kept.
+   * @param pending the text that the flow wants kept.
    * @throws {TypeError} browsers would drop it for its size.
    */
   add(request: Request, state: string, pending: string, isSecure: boolean): Promise<string[]>;
@@ -15,9 +15,9 @@ export interface LoginCookies {
   find(request: Request, state: string): Promise<FoundCookie>;
 }
 
-/** What a browser brought back for one login. */
+/** The cookie that a browser brought back for one login. */
 export interface FoundCookie {
-  /** What the flow wanted kept; `undefined` if there is no cookie that can be opened. */
+  /** The text that the flow wanted kept; `undefined` if there is no cookie that can be opened. */
   readonly pending: string | undefined;
   /** Whether there was one at all. */
   readonly isThere: boolean;
@@ -31,9 +31,9 @@ const COOKIE_LIFETIME_MS = 2 * LIFETIME_MS;
 const MOST_COOKIES = 10;
 /** Names and values of one client's together; the oldest go first. Servers take 8 kB of headers in all, or more. */
 const MOST_BYTES = 3_000;
-/** What browsers take of one cookie with its attributes, less those. */
+/** Browsers take 4,096 bytes of one cookie; its attributes need the rest. */
 const LONGEST_COOKIE = 4_000;
-/** A name that comes more often than this is somebody's attempt. */
+/** No browser sends a cookie's name more often than this; somebody who attacks may. */
 const MOST_OF_A_NAME = 5;
 
 /** @param clock epoch milliseconds. */
@@ -81,7 +81,7 @@ export function loginCookies(clientId: string, seal: Seal, clock: () => number):
     return [...new Map(ours.map((cookie) => [cookie.name, cookie])).values()];
   }
 
-  /** What has to go so that a login of `size` bytes has room. */
+  /** The cookies to remove, so that a login of `size` bytes has room. */
   async function surplusOf(cookies: readonly Cookie[], size: number): Promise<Cookie[]> {
     const dated = await Promise.all(cookies.map(async (cookie) => ({ cookie, at: await startOf(cookie) })));
     const newestFirst = dated.sort((one, other) => other.at - one.at).map(({ cookie }) => cookie);

@@ -11,7 +11,7 @@ export type LoginFailureCode =
   | "authorization_failed"
   | "login_refused";
 
-/** What an HTTP handler answers to each of them. */
+/** The HTTP status for each of them. */
 const STATUS: Record<LoginFailureCode, 400 | 403 | 502> = {
   access_denied: 403,
   state_missing: 403,
@@ -29,7 +29,7 @@ const STATUS: Record<LoginFailureCode, 400 | 403 | 502> = {
 export class LoginFailure extends Error {
   /** Which of the reasons. */
   readonly code: LoginFailureCode;
-  /** What an HTTP handler should answer. */
+  /** The HTTP status to answer with. */
   readonly status: number;
 
   /** @param cause core's error, if one says more. */

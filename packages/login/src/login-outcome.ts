@@ -2,7 +2,7 @@ import { isRetailPosError, type RetailPosErrorCode } from "@retail-pos/core";
 import { LoginFailure, type LoginFailureCode } from "./login-failure.js";
 import type { RetailPosLogin } from "./retail-pos-login.js";
 
-/** How a callback ended. `pending` is what to keep for this browser from now on; nothing if it is `undefined`. */
+/** How a callback ended. `pending` is the text to keep for this browser from now on; `undefined` for none. */
 export type LoginOutcome = LoginSuccess | LoginRefusal;
 
 /** Somebody logged in. */
@@ -11,9 +11,9 @@ export interface LoginSuccess {
   readonly ok: true;
   /** Who, and with which tokens. */
   readonly login: RetailPosLogin;
-  /** What the application gave when the login started. */
+  /** The application's own state, as given when the login started. */
   readonly state: unknown;
-  /** What to keep for this browser from now on; nothing if it has no other login under way. */
+  /** The text to keep for this browser from now on; `undefined` if it has no other login under way. */
   readonly pending: string | undefined;
 }
 
@@ -23,19 +23,19 @@ export interface LoginRefusal {
   readonly ok: false;
   /** Why: one of the login's reasons, or core's. */
   readonly code: LoginFailureCode | RetailPosErrorCode;
-  /** What an HTTP handler should answer. */
+  /** The HTTP status to answer with. */
   readonly status: number;
   /** What happened, and what to look at. Nothing in it comes from a stranger. */
   readonly message: string;
-  /** For the answer, `Retry-After` for example. */
+  /** Headers for the answer, `Retry-After` for example. */
   readonly headers: Record<string, string>;
   /** Core's error, if one says more. */
   readonly error?: unknown;
-  /** What to keep for this browser from now on; nothing if it has no other login under way. */
+  /** The text to keep for this browser from now on; `undefined` if it has no other login under way. */
   readonly pending: string | undefined;
 }
 
-/** How a login ends by an error, and what is kept for its browser. */
+/** The outcome of a login that ends by an error. */
 export function refusalOf(error: unknown, pending: string | undefined): LoginRefusal {
   if (error instanceof LoginFailure) {
     const { code, status, message, cause } = error;

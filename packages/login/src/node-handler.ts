@@ -3,23 +3,23 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 /** Any handler from `Request` to `Response`. */
 export type WebHandler = (request: Request) => Response | Promise<Response>;
 
-/** How {@link nodeHandler} ends what went wrong. */
+/** Options of {@link nodeHandler}. */
 export interface NodeHandlerOptions {
   /**
    * Answers an error of the handler, while nothing is sent. Without it the returned promise rejects, so that Express,
-   * Koa and Fastify answer; on `node:http` alone give it, or add `.catch`.
+   * Koa and Fastify answer. With plain `node:http` give it, or add `.catch`.
    */
   onError?: ((error: unknown, res: ServerResponse) => void) | undefined;
 }
 
-/** What `Request` refuses to be. */
+/** Methods that `Request` refuses. */
 const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 
 /**
  * A web handler on Node's own request and response: `node:http`, Express, Koa, Fastify, Next's pages.
  *
- * @returns resolves when the answer is sent. Rejects with the handler's error while nothing is sent; after that it ends
- * the connection and resolves.
+ * @returns a function whose promise resolves when the answer is sent. If the handler fails while nothing is sent, it
+ * rejects with the handler's error; after that it ends the connection and resolves.
  */
 export function nodeHandler(
   handler: WebHandler,
@@ -44,7 +44,7 @@ async function answerOf(handler: WebHandler, req: IncomingMessage): Promise<Resp
   return request ? handler(request) : new Response("The request cannot be read\n", { status: 400 });
 }
 
-/** `undefined` if the request's address or headers are none. */
+/** The web's `Request`; `undefined` if the address or the headers cannot be those of one. */
 function requestOf(req: IncomingMessage): Request | undefined {
   const hasBody = req.method !== "GET" && req.method !== "HEAD" && !req.readableEnded;
   const body = hasBody && { body: ReadableStream.from(req), duplex: "half" };
@@ -59,7 +59,7 @@ function requestOf(req: IncomingMessage): Request | undefined {
   }
 }
 
-/** A router may have cut `url`. The host is what the client says: good for nothing but reading path and query. */
+/** A router may have cut `url`. The host is the client's word: use the path and the query of this only. */
 function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
   const url = req.originalUrl ?? req.url ?? "/";
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
@@ -71,7 +71,7 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
-    if (!name.startsWith(":")) headers.append(name, value); // HTTP/2 has its own beside them
+    if (!name.startsWith(":")) headers.append(name, value); // HTTP/2's pseudo headers
   }
   return headers;
 }
@@ -85,14 +85,14 @@ async function send(answer: Response, req: IncomingMessage, res: ServerResponse)
   if (cookies.length > 0) res.setHeader("set-cookie", [...others, ...cookies]);
   res.flushHeaders();
   if (answer.body && req.method !== "HEAD") await pour(answer.body, res);
-  if (res.destroyed || res.closed) return; // nobody is there any more
+  if (res.destroyed || res.closed) return; // the client has gone
   await new Promise<void>((resolve) => {
-    res.once("close", resolve); // a client that leaves meanwhile gets no end
+    res.once("close", resolve); // a client that has left gets no end
     res.end(() => resolve());
   });
 }
 
-/** Waits for whoever reads slowly, and stops when they are gone. */
+/** Waits while the client reads slowly, and stops when it has gone. */
 async function pour(body: ReadableStream<Uint8Array>, res: ServerResponse): Promise<void> {
   for await (const chunk of body) {
     if (res.destroyed) return;

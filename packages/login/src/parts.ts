@@ -1,4 +1,4 @@
-// For those who write a login for a framework with habits of its own, as passport-retail-pos is one for Passport: the
+// For those who write a login for a framework with habits of its own, as passport-retail-pos does for Passport: the
 // rules of a login, each in one place. Until 1.0 these names may change with any minor version.
 
 export {

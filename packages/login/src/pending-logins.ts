@@ -1,9 +1,9 @@
 import { randomText } from "./bytes.js";
 import { LoginFailure } from "./login-failure.js";
 
-/** One login under way: what has to be kept between the redirect to the service and its callback (R2). */
+/** One login under way, as it is kept between the redirect to the service and its callback (R2). */
 export interface PendingLogin {
-  /** What goes over the wire as `state`: 256 random bits. */
+  /** The `state` that is sent (4.1): 256 random bits. */
   readonly handle: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
@@ -32,7 +32,7 @@ export function newLogin(
   };
 }
 
-/** What lies where pending logins are kept, without what is none. */
+/** The pending logins in a kept value; entries that are none are left out. */
 export function pendingLoginsIn<Login extends PendingLogin>(value: unknown): Login[] {
   return Array.isArray(value) ? value.filter(isPendingLogin<Login>) : [];
 }
@@ -62,7 +62,7 @@ export function isInTime({ startedAt }: Pick<PendingLogin, "startedAt">, now: nu
   return Math.abs(now - startedAt) < LIFETIME_MS;
 }
 
-/** What is known of a callback's state. */
+/** Facts about a callback's state. */
 export interface StateFound<Login extends PendingLogin> {
   /** The login under way that has this state; absent if there is none. */
   readonly login: Login | undefined;
@@ -70,7 +70,7 @@ export interface StateFound<Login extends PendingLogin> {
   readonly isSpent: boolean;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** What to look at if there is no such login. */
+  /** The message if there is no such login: the likely causes. */
   whyUnknown(): string;
 }
 
@@ -96,7 +96,7 @@ export function alreadyUsed(): LoginFailure {
   );
 }
 
-/** Takes as long wherever the two texts differ. */
+/** Takes the same time wherever the two texts differ. */
 function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let index = 0; index < one.length; index += 1)

@@ -2,9 +2,9 @@ import { type PendingLogin, pendingLoginsIn } from "./pending-logins.js";
 
 /** The logins under way in one browser, as the text that the application keeps for it. */
 export interface PendingText {
-  /** The logins in a text of ours, of this client id; none in any other. */
+  /** The logins in a text that this client id wrote; none in any other. */
   read(pending: string | undefined): PendingLogin[];
-  /** Nothing is kept for a browser without logins under way. */
+  /** `undefined` without logins: nothing is kept for a browser that has none under way. */
   write(logins: readonly PendingLogin[]): string | undefined;
 }
 

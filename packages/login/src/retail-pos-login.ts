@@ -2,17 +2,17 @@ import type { DomainPrefix, TokenSet } from "@retail-pos/core";
 
 /** A finished login, before the application has accepted it. */
 export interface RetailPosLogin {
-  /** The retailer who logged in. Keep it with your user: everything else is asked by it. */
+  /** The retailer who logged in. Keep it with your user: every other call takes it. */
   domainPrefix: DomainPrefix;
   /** Kept by the client as soon as the login is accepted; an application needs no copy. */
   tokens: TokenSet;
   /** The token response, without the refresh token. */
   params: TokenParams;
-  /** Who logged in, in Passport's form; what a subclass of the strategy found out, if there is one. */
+  /** Who logged in, in Passport's form; a subclass of the strategy may have made a richer one. */
   profile: RetailPosProfile;
 }
 
-/** Who logged in, in Passport's normalized form: the service names nothing but the domain prefix. */
+/** Who logged in, in Passport's normalized form. The service says nothing but the domain prefix. */
 export interface RetailPosProfile {
   /** The strategy's name. */
   provider: "retail-pos";
@@ -20,7 +20,7 @@ export interface RetailPosProfile {
   id: string;
   /** The retailer who logged in. */
   domainPrefix: DomainPrefix;
-  /** The domain prefix: the service names nothing else. */
+  /** The domain prefix: the service says nothing else. */
   displayName: string;
 }
 
@@ -34,13 +34,13 @@ export interface TokenParams {
   expires?: number;
   /** Seconds from the token request until expiry. */
   expires_in?: number;
-  /** The retailer's, also where the response named none. */
+  /** The retailer's, also if the response named none. */
   domain_prefix: DomainPrefix;
-  /** What was granted, if the service said so and it is not empty. */
+  /** The granted scope, if the service said one that is not empty. */
   scope?: string;
 }
 
-/** What the tokens of a login say about it. */
+/** A finished login, made of its tokens. */
 export function loginOf(
   tokens: TokenSet,
   profile: RetailPosProfile = profileOf(tokens.domainPrefix),

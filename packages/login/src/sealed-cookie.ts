@@ -20,7 +20,7 @@ const SHORTEST_SECRET = 32;
  * @param secrets the first seals, all open.
  */
 export function sealOf(secrets: readonly string[], clientId: string): Seal {
-  // At first use: some runtimes let nobody work while modules are loaded.
+  // At first use: some runtimes allow no cryptography while modules are loaded.
   const materials = secrets.map((secret) => {
     let material: Promise<CryptoKey> | undefined;
     return () => (material ??= crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]));
@@ -32,7 +32,7 @@ export function sealOf(secrets: readonly string[], clientId: string): Seal {
       const key = await keyFor(name, await material());
       const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
       const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, bytesOf(text));
-      return base64url(iv) + base64url(new Uint8Array(sealed)); // 12 bytes are 16 letters, without a rest
+      return base64url(iv) + base64url(new Uint8Array(sealed)); // 12 bytes are exactly 16 letters
     },
     async open(name, sealed) {
       const bytes = fromBase64url(sealed);

@@ -7,14 +7,14 @@ export interface SpentStates {
   /** Whether this process knows the state to be spent. */
   has(state: string): boolean;
   /**
-   * Spends a state. Of all who try, one gets `true`.
+   * Spends a state. Of all that try, one gets `true`.
    *
    * @throws {StoreFailedError} the store could not be asked.
    */
   spend(state: string): Promise<boolean>;
 }
 
-/** A state whose start lies in the future, by a clock that was set back, lives for twice the time. */
+/** If the clock was set back, a state starts in the future and lives for up to twice the time. */
 const SPENT_FOR_MS = 2 * LIFETIME_MS;
 /** Per process; the oldest go first. Twenty logins a second for fifteen minutes. */
 const MOST_SPENT = 20_000;
@@ -23,14 +23,14 @@ const LONGEST_KEPT = 64;
 
 const ofClient = new WeakMap<RetailPos, SpentStates>();
 
-/** The states that a client's logins have spent, whoever asks. */
+/** The states that the logins of one client have spent; the same for every flow and strategy of that client. */
 export function spentStates(client: RetailPos): SpentStates {
   const known = ofClient.get(client) ?? newSpentStates(client);
   ofClient.set(client, known);
   return known;
 }
 
-/** Asks the client; a client of an older core cannot claim, then this process's own memory decides alone. */
+/** Asks the client. A client of an older core cannot claim; then only this process's memory decides. */
 function newSpentStates(client: RetailPos): SpentStates {
   const spent = new Set<string>();
 

@@ -3,7 +3,7 @@ import type { Callback } from "./callback.js";
 import { LoginFailure } from "./login-failure.js";
 
 /**
- * 4.2, through the client: rate limit, timeout and errors are handled in one place.
+ * Trades the code through the client (4.2), so that rate limit, timeout and errors are handled in one place.
  *
  * @throws {LoginFailure} `code_refused` or `retailer_not_accepted`: nothing is wrong with the service.
  * @throws {RetailPosError} everything else.
@@ -20,7 +20,7 @@ export async function trade(
   }
 }
 
-/** What somebody who starts again may get past, or what the application has decided. */
+/** Failures that a new login may get past, or that the application has decided. */
 function failureIn(error: unknown): LoginFailure | undefined {
   if (!isRetailPosError(error)) return undefined;
   const { code, error: oauthError } = error as { code: string; error?: string };

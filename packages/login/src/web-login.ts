@@ -8,15 +8,15 @@ import { refusalOf } from "./login-outcome.js";
 import type { RetailPosLogin } from "./retail-pos-login.js";
 import { sealOf, secretsIn } from "./sealed-cookie.js";
 
-/** How {@link webLogin} is made. */
+/** Options of {@link webLogin}. */
 export interface WebLoginOptions {
-  /** What `retailPos()` returned. */
+  /** The client that `retailPos()` returned. */
   client: RetailPos;
   /** Seals the cookies of logins under way: 32 characters or more. Of a list the first seals and all open. */
   secret: string | readonly string[];
   /**
-   * Accepts or refuses a login, before its tokens are kept. Anything falsy refuses it: `login_refused`, 403. What it
-   * returns or promises, `onLogin` gets as `verified`.
+   * Accepts or refuses a login, before its tokens are kept. Anything falsy refuses it: `login_refused`, 403. `onLogin`
+   * gets its answer as `verified`.
    */
   verify?: ((event: VerifyEvent) => unknown) | undefined;
   /** Answers somebody who logged in; their tokens are kept by then. */
@@ -33,13 +33,13 @@ export interface VerifyEvent {
   readonly request: Request;
   /** Who logged in, and with which tokens. */
   readonly login: RetailPosLogin;
-  /** What the application gave when the login started. */
+  /** The application's own state, as given when the login started. */
   readonly state: unknown;
 }
 
 /** A login that the application has accepted as well. */
 export interface LoginEvent extends VerifyEvent {
-  /** What `verify` returned. */
+  /** The answer of `verify`. */
   readonly verified: unknown;
 }
 
@@ -49,11 +49,11 @@ export interface FailureEvent {
   readonly request: Request;
   /** Which of the reasons: a `LoginFailureCode`, or the code of core's error. */
   readonly code: string;
-  /** What to answer. */
+  /** The HTTP status to answer with. */
   readonly status: number;
   /** What happened, and what to look at. Nothing in it comes from a stranger; from 500 on it is for the log. */
   readonly message: string;
-  /** For the answer, `Retry-After` for example. */
+  /** Headers for the answer, `Retry-After` for example. */
   readonly headers: Record<string, string>;
   /** Core's error, if one says more. */
   readonly error?: unknown;
@@ -65,10 +65,14 @@ export interface WebLogin {
    * Starts a login: a redirect to the consent page, and a cookie.
    *
    * @param login `state`: JSON of at most 1,500 bytes.
-   * @throws {TypeError} naming what is wrong.
+   * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`.
    */
   start(request: Request, login?: Omit<LoginStart, "pending">): Promise<Response>;
-  /** Finishes a login: the service's redirect back. What `verify` and the two answers throw comes out as it is. */
+  /**
+   * Finishes a login: the service's redirect back. Failures of the login are answered, not thrown.
+   *
+   * @throws the errors of `verify`, `onLogin` and `onFailure`, as they are.
+   */
   callback(request: Request): Promise<Response>;
 }
 
@@ -158,7 +162,7 @@ function notVerified(): LoginFailure {
   return new LoginFailure("login_refused", "The application refused this login; nothing was kept of it");
 }
 
-/** A cookie that came back and cannot be opened says more than that nothing came back. */
+/** A cookie that came back and cannot be opened has other causes than one that did not come back. */
 function sealedElsewhere<Failure extends Omit<FailureEvent, "request">>(
   failure: Failure,
   cookie: FoundCookie,
@@ -170,7 +174,7 @@ function sealedElsewhere<Failure extends Omit<FailureEvent, "request">>(
   return { ...failure, message };
 }
 
-/** The default answer. What went wrong on our side of the login is not a stranger's to read. */
+/** The default answer. A stranger does not read what went wrong on our side of the login. */
 function plainText({ status, message, headers }: FailureEvent): Response {
   const text = status < 500 ? message : "The login did not work. Try again in a while.";
   const own = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
