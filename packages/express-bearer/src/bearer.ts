@@ -33,7 +33,7 @@ export function bearer(options: BearerOptions<Request>): RequestHandler {
   };
 }
 
-/** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
+/** A function of its own: only requests that wait pay for its closures. */
 function later(
   req: Request,
   res: Response,
@@ -46,14 +46,14 @@ function later(
   );
 }
 
-/** To Express `next(undefined)` and `next("route")` are no errors: whatever `retailer` throws has to be one. */
+/** To Express `next(undefined)` and `next("route")` are no errors, and `retailer` may throw anything. */
 function fail(error: unknown, res: Response, next: NextFunction): void {
   if (isRetailPosError(error) && error.headers) setHeaders(res, error.headers);
   const isOne = typeof error === "object" && error !== null;
   next(isOne ? error : new Error("The `retailer` option threw what is no error", { cause: error }));
 }
 
-/** Nest's own filter looks at the status alone, so `Retry-After` has to be on the answer by then. */
+/** Nest's own filter copies no headers, so `Retry-After` has to be on the answer before. */
 function setHeaders(res: Partial<Response>, headers: Readonly<Record<string, string>>): void {
   if (res.headersSent || typeof res.setHeader !== "function") return;
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
@@ -61,6 +61,6 @@ function setHeaders(res: Partial<Response>, headers: Readonly<Record<string, str
 
 function goOn(req: Request, retailPos: RequestBearer | undefined, next: NextFunction): void {
   if (retailPos) req.retailPos = retailPos;
-  else delete (req as Partial<Request>).retailPos; // of a bearer before this one: another retailer's, perhaps
+  else delete (req as Partial<Request>).retailPos; // a bearer before this one set it
   next();
 }

@@ -37,7 +37,7 @@ export function bearer(options: BearerOptions<FastifyRequest>): BearerHook {
   };
 }
 
-/** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
+/** A function of its own: only requests that wait pay for its closures. */
 function later(
   request: AnyRequest,
   coming: Promise<RequestBearer | undefined>,
@@ -49,7 +49,7 @@ function later(
   );
 }
 
-/** To Fastify `done(undefined)` is no error: whatever `retailer` throws has to be one. */
+/** To Fastify `done(undefined)` is no error, and `retailer` may throw anything. */
 function asError(error: unknown): Error {
   const isOne = typeof error === "object" && error !== null;
   if (isOne) return error as Error;
@@ -62,6 +62,6 @@ function goOn(
   done: (error?: Error) => void,
 ): void {
   if (retailPos) request.retailPos = retailPos;
-  else delete (request as Partial<AnyRequest>).retailPos; // of a bearer before this one: another retailer's, perhaps
+  else delete (request as Partial<AnyRequest>).retailPos; // a bearer before this one set it
   done();
 }

@@ -24,13 +24,13 @@ export function bearer(options: BearerOptions<Context>): MiddlewareHandler {
     } catch (error) {
       throw asError(error);
     }
-    // Not in the place of nothing, but of what a bearer before this one found: another retailer's, perhaps.
+    // Also if there is none: a bearer before this one may have set it, perhaps for another retailer.
     if (found || c.get("retailPos")) c.set("retailPos", found as RequestBearer);
     await next();
   };
 }
 
-/** Hono's error handler is asked about errors only: whatever `retailer` throws has to be one. */
+/** Hono's error handler is called for errors only, and `retailer` may throw anything. */
 function asError(error: unknown): Error {
   if (error instanceof Error) return error;
   return new Error("The `retailer` option threw what is no error", { cause: error });

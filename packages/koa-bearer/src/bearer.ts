@@ -18,7 +18,7 @@ declare module "koa" {
 export function bearer(options: BearerOptions<Context>): Middleware {
   const bearerOf = requestBearer(options);
   return (ctx, next) => {
-    // Not an async function: koa makes a promise of its own, and another one is another turn for each request.
+    // Not an async function: koa makes a promise of its own, and a second one costs each request another turn.
     try {
       const found = bearerOf(ctx, ctx.req);
       return found instanceof Promise ? later(ctx, found, next) : goOn(ctx, found, next);
@@ -28,13 +28,13 @@ export function bearer(options: BearerOptions<Context>): Middleware {
   };
 }
 
-/** A function of its own, because what waits keeps its variables on the heap, and most requests do not wait. */
+/** A function of its own: only requests that wait pay for the variables that an async function keeps on the heap. */
 async function later(ctx: Context, coming: Promise<RequestBearer | undefined>, next: Next): Promise<void> {
   return goOn(ctx, await coming, next);
 }
 
 function goOn(ctx: Context, retailPos: RequestBearer | undefined, next: Next): Promise<void> {
   if (retailPos) ctx.state.retailPos = retailPos;
-  else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // of a bearer before this one
+  else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // a bearer before this one set it
   return next();
 }

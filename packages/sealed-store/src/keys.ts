@@ -17,7 +17,7 @@ export interface Keys {
   secretOf(id: string): Uint8Array | undefined;
 }
 
-/** What A256GCM takes (RFC 7518, 5.3). */
+/** A256GCM takes a key of this length (RFC 7518, 5.3). */
 const SECRET_BYTES = 32;
 
 /** @throws {TypeError} naming the key that is wrong, never its secret. */
@@ -54,7 +54,7 @@ function checkSecret(secret: unknown, name: string): Uint8Array {
     throw new TypeError(`${name} must be a Uint8Array, or base64 or base64url text`);
   if (bytes.length !== SECRET_BYTES)
     throw new TypeError(`${name} must have ${SECRET_BYTES} bytes, not ${bytes.length}`);
-  return Uint8Array.from(bytes); // the caller may wipe theirs
+  return Uint8Array.from(bytes); // the caller may overwrite its own bytes
 }
 
 function decoded(text: string, name: string): Uint8Array {

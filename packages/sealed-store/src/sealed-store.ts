@@ -17,16 +17,16 @@ export interface SealedStore extends TokenStore {
    * @returns `undefined` if nothing is stored for the retailer.
    * @throws {InvalidDomainPrefixError} the name is not one DNS label.
    * @throws {StoredTokensError} a token is not sealed.
-   * @throws whatever the store underneath does.
+   * @throws the errors of the store underneath.
    */
   keyOf(domainPrefix: string): Promise<string | undefined>;
 }
 
 /**
- * The same store, with access and refresh tokens encrypted before they reach it. What else a set holds stays
- * readable: retailer, version, instants, scope. It lists and claims if the store does. Loading rejects with a
- * `StoredTokensError` if a record is not sealed, was changed, is another retailer's or of another version, or was
- * sealed with a key not given here.
+ * The same store, with access and refresh tokens encrypted before they reach it. The rest of a set stays readable:
+ * retailer, version, instants, scope. It lists and claims if the store does. Loading rejects with a
+ * `StoredTokensError` if a record is not sealed, was changed, belongs to another retailer or version, or was sealed
+ * with a key that is not given here.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
@@ -41,7 +41,7 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
       return record ? opened(record, domainPrefix) : undefined;
     },
     async save(next, replacing) {
-      // Which version is replaced is all that a store has to know.
+      // A store compares versions only, so the set that is replaced needs no seal.
       return store.save(await sealed(next), replacing && withTokens(replacing, "sealed", "sealed"));
     },
     async remove(domainPrefix) {
@@ -64,7 +64,7 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
 
   async function sealed(set: TokenSet): Promise<TokenSet> {
     const { domainPrefix, version, access, refreshToken } = set;
-    const sealing = withTokens(set, "", ""); // a copy as it is now, whatever the caller does meanwhile
+    const sealing = withTokens(set, "", ""); // a copy: the caller may change its set while this one is sealed
     const place: Place = { domainPrefix, version };
     const [accessSeal, refreshSeal] = await Promise.all([
       seal(access.value, "access", place),

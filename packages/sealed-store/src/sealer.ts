@@ -2,7 +2,7 @@ import { type DomainPrefix, StoredTokensError } from "@retail-pos/core";
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
 import { isKeyId, type Keys } from "./keys.js";
 
-/** What a seal is bound to: it opens here and nowhere else. */
+/** A seal is bound to this, and cannot be opened for any other. */
 export interface Place {
   readonly domainPrefix: DomainPrefix;
   readonly version: string;
@@ -19,7 +19,7 @@ export interface Sealer {
   keyIdOf(text: unknown, part: Part, domainPrefix: DomainPrefix): string;
 }
 
-/** The protected header: readable by anybody, changed by nobody who has not the key (RFC 7516, 5.1). */
+/** The protected header: anybody can read it, and only a holder of the key can change it (RFC 7516, 5.1). */
 interface Header {
   readonly alg: "dir";
   readonly enc: "A256GCM";
@@ -65,7 +65,7 @@ function failing(part: Part, domainPrefix: DomainPrefix): (problem: string) => n
   };
 }
 
-/** Not to be trusted yet: whoever writes to the store writes this. */
+/** Not to be trusted yet: anybody who can write to the store can write this. */
 function headerOf(text: unknown): Header | undefined {
   try {
     const header = decodeProtectedHeader(String(text));
@@ -87,6 +87,6 @@ async function decrypted(
     });
     return { token: Buffer.from(plaintext).toString(), header: protectedHeader as unknown as Header };
   } catch {
-    return undefined; // the library does not say why either, which is right
+    return undefined; // the library does not say why, so that nobody learns from it
   }
 }
