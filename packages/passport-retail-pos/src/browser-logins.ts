@@ -16,12 +16,13 @@ export interface BrowserLogins {
   inSession(session: Session): SessionLogin[];
   add(req: Request, session: Session, login: SessionLogin): void;
   /**
-   * In the session; else what this process knows of it, or of this browser. An emptied session has no logins under way.
+   * The login with this state: in the session, else among those that this process started in it or for this browser.
+   * The browser does not count if its session has no logins at all: somebody may have emptied it.
    */
   find(req: Request, session: Session, state: string): SessionLogin | undefined;
-  /** Of these and of what this process knows, the logins that may still be finished, the oldest first. */
+  /** The logins that may still be finished, of those given and those that this process remembers; the oldest first. */
   stillUnderWay(req: Request, session: Session, inSession: readonly SessionLogin[]): SessionLogin[];
-  /** Leaves the other logins in the session. */
+  /** Removes the login with this state, and leaves the others in the session. */
   remove(req: Request, session: Session, state: string): void;
 }
 

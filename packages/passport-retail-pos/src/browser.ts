@@ -5,13 +5,13 @@ import type { Request } from "express";
 import { hashOf } from "./hash.js";
 
 // A session tells which logins are under way, but not whether this browser started them: a stranger may have planted
-// the session, and two first tabs get two. A cookie of our own tells it. It is a random text, no secret of anybody's,
-// and good for as long as a login.
+// the session, and two tabs that open first get a session each. A cookie of our own tells which browser it is. Its
+// value is random, is no secret, and lives as long as a login may take.
 
-/** A cookie of ours, by its name. `__Host-` is set on https, where no other host and no plain http can plant it. */
+/** The name of a cookie of ours. `__Host-` is set on https: no other host and no plain http can plant such a cookie. */
 const NAME = /^(__Host-)?retail-pos-browser-[\w-]{11}$/;
 const VALUE = /^[\w-]{32}$/;
-/** Several first tabs get one each; of more, the oldest go. */
+/** Tabs that open first get one each; beyond this number the oldest are removed. */
 const MOST_COOKIES = 10;
 
 interface Cookie {
@@ -19,7 +19,7 @@ interface Cookie {
   readonly value: string;
 }
 
-/** Who sent a request: what the logins of this browser are marked with. */
+/** The marks of the browser that sent a request, as its logins carry them; several, if several tabs opened first. */
 export function browsersOf(req: Request): string[] {
   return cookiesOf(req).map(markOf);
 }
@@ -57,7 +57,7 @@ function newCookie(isSecure: boolean): Cookie {
   return { name, value: randomBytes(24).toString("base64url") };
 }
 
-/** Short, as it lies in sessions, which may be cookies themselves; the name is part of it, and with it `__Host-`. */
+/** Short, because sessions hold it and may be cookies themselves. It covers the name, and with it `__Host-`. */
 function markOf({ name, value }: Cookie): string {
   return hashOf(`${name}=${value}`).slice(0, 22);
 }

@@ -6,7 +6,7 @@ import type { Request } from "express";
  * used; behind a proxy that ends TLS this takes `trust proxy` (Express), `app.proxy` (Koa), `trustProxy` (Fastify) or
  * the strategy's `proxy` option.
  *
- * @throws {TypeError} when it is none that a code may be sent to.
+ * @throws {TypeError} no code may be sent to that address.
  * @throws {Error} when the request names no usable host; its `status` is 400.
  */
 export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProxy: boolean): string {
@@ -42,20 +42,20 @@ function addressOf(req: Request, trustProxy: boolean): { protocol: string; host:
   };
 }
 
-/** What the application says: Express by the address of whoever is connected, Koa for all or none. */
+/** The application's own setting: Express decides by the address of the connection, Koa for all requests. */
 function isFromTrustedProxy(req: Request): boolean {
   const trusts: unknown = req.app?.get?.("trust proxy fn");
   if (typeof trusts === "function") return trusts(req.socket?.remoteAddress, 0) === true;
   return Boolean(req.app?.get?.("trust proxy"));
 }
 
-/** Its request has both by what the application trusts. */
+/** Fastify's request has both already, as the application's setting says. */
 function isFastify(req: Request): boolean {
   const { raw } = req as { raw?: { socket?: unknown } };
   return typeof raw?.socket === "object" && typeof req.host === "string";
 }
 
-/** Each proxy appends; what the browser used comes first. */
+/** Each proxy appends a value; the browser's comes first. */
 function firstOf(value: string | string[] | undefined): string | undefined {
   const text = Array.isArray(value) ? value[0] : value;
   return text?.split(",")[0]?.trim() || undefined;

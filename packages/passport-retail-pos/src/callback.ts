@@ -10,7 +10,7 @@ import {
 import type { Request } from "express";
 import OAuth2Strategy from "passport-oauth2";
 
-/** The query as the framework parsed it, or parsed here where none did (or `query parser` is off). */
+/** The query as the framework parsed it; parsed here if none did, or `query parser` is off. */
 export function queryOf(req: Request): Query {
   if (req.query && Object.keys(req.query).length > 0) return req.query;
   return queryIn(new URL(req.url, "http://localhost"));
@@ -18,8 +18,8 @@ export function queryOf(req: Request): Query {
 
 /**
  * Whether a request is the service's redirect back to us and not the start of a login. One route may
- * serve both, and a start may have a query of its own; on the callback's own path even a crippled
- * callback is recognised.
+ * serve both, and a start may have a query of its own; on the callback's own path even an
+ * incomplete callback is recognised.
  *
  * @param callbackURL absolute, or relative to the request.
  */
@@ -46,7 +46,7 @@ export function callbackOf(req: Request): Callback | ErrorCallback {
   );
 }
 
-/** An error that is no decline, with a state of ours: passport-oauth2's own class tells it to `next`. */
+/** For an error that is no decline, with a state of ours: the class that passport-oauth2 gives to `next`. */
 export function authorizationError(failure: LoginFailure, { error, uri }: ErrorCallback): Error {
   return new OAuth2Strategy.AuthorizationError(failure.message, error, uri);
 }

@@ -3,7 +3,7 @@ import type { Request } from "express";
 import { hashOf } from "./hash.js";
 import type { StateKeeper } from "./state-keeper.js";
 
-/** What passport-oauth2 tells a state store about the strategy. */
+/** The facts about the strategy that passport-oauth2 gives to a state store. */
 export interface StateMeta {
   /** {auth_url} with `/connect` (4.1). */
   authorizationURL: string;
@@ -86,8 +86,7 @@ export function customState(
 }
 
 /**
- * Waits for the store's callback, or for what it promises; a store that throws or rejects is an error like one it
- * reports.
+ * Waits for the store's callback or promise. If the store throws or rejects, that counts like an error it reports.
  */
 function answerOf(
   ask: (done: (error: unknown, ...answer: unknown[]) => void) => unknown,

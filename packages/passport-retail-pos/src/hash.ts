@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What stands for a secret where the secret itself has no business. */
+/** Kept in place of a secret, to recognise it without showing it. */
 export function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("base64url");
 }

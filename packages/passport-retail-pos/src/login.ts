@@ -17,7 +17,7 @@ import { absoluteCallbackUrl } from "./callback-url.js";
 import type { StateKeeper } from "./state-keeper.js";
 import { type AnyVerify, askVerify } from "./verify.js";
 
-/** What `passport.authenticate("retail-pos", options)` may be given for one login. */
+/** Options of `passport.authenticate("retail-pos", options)` for one login. */
 export interface LoginOptions {
   /** The application's own state: kept in the session, never sent; comes back as `req.authInfo.state`. */
   state?: unknown;
@@ -33,7 +33,7 @@ export interface LoginOptions {
   assignProperty?: string;
 }
 
-/** The strategy as one login sees it: its own five actions, and nothing shared that it may change. */
+/** The strategy as one login sees it: the five actions are its own, and it can change nothing that logins share. */
 export interface LoginView {
   readonly client: RetailPos;
   readonly states: StateKeeper;
@@ -46,7 +46,7 @@ export interface LoginView {
   readonly passReqToCallback: boolean;
   authorizationParams(options: LoginOptions): object;
   tokenParams(options: LoginOptions): object;
-  /** Only where a subclass has its own. */
+  /** Only if a subclass has its own. */
   readonly parseErrorResponse: ((body: string, status: number) => Error | null) | undefined;
   profileOf(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile>;
   success(user: unknown, info: object): void;
@@ -55,7 +55,7 @@ export interface LoginView {
   error(error: unknown): void;
 }
 
-/** What a login comes to: one of Passport's actions, with its arguments. */
+/** How a login ends: one of Passport's actions, with its arguments. */
 type Outcome = () => void;
 
 /** One request to the strategy: either the start of a login or the service's callback. Answers once. */
@@ -64,7 +64,7 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
   try {
     act();
   } catch (error) {
-    // The application's own callback threw, or its flash, or Passport: it was told, so it is the framework's to answer.
+    // The login was answered already. The application's callback, its flash or Passport threw: the framework answers.
     const { next } = req;
     const problem = explained(asError(error), req);
     if (typeof next === "function") next(problem);
@@ -77,7 +77,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     if (isCallback(req, options.callbackURL ?? view.callbackURL ?? view.redirectUri))
       return await finish(view, req, options);
     const url = await start(view, req, options);
-    // RFC 9700, section 4.12: a browser follows a 303 with a GET, whatever came with the POST.
+    // RFC 9700, section 4.12: a browser follows a 303 with a GET, and sends no form of the POST on.
     return () => (req.method === "POST" ? view.redirect(url, 303) : view.redirect(url));
   } catch (error) {
     if (error instanceof LoginFailure) {
@@ -102,7 +102,7 @@ function asError(error: unknown): unknown {
     : error;
 }
 
-/** Passport gives the session of somebody who logs in a new id. Where it cannot, it says so in a bare TypeError. */
+/** Passport gives the session of a person who logs in a new id. If it cannot, it throws a bare TypeError. */
 function explained(error: unknown, req: Request): unknown {
   const { session } = req as { session?: { regenerate?: unknown } | null };
   if (!session || typeof session.regenerate === "function" || !/regenerate/.test(String(error))) return error;
@@ -113,16 +113,16 @@ function explained(error: unknown, req: Request): unknown {
   );
 }
 
-/** What 4.1 requires, no hook replaces. */
+/** The parameters that 4.1 requires. No hook replaces them. */
 const REQUIRED = ["response_type", "client_id", "redirect_uri", "state"];
 
-/** 4.1: where to send the browser. */
+/** 4.1: the address to send the browser to. */
 async function start(view: LoginView, req: Request, options: LoginOptions): Promise<string> {
   const redirectUri = redirectUriOf(view, req, options);
   const state = await view.states.issue(req, options.state, redirectUri);
   const scope = [options.scope ?? view.scope ?? []].flat().join(view.scopeSeparator) || undefined;
   const url = view.client.authorizationUrl(state, { redirectUri, scope });
-  url.searchParams.set("redirect_uri", redirectUri); // a client of an older core takes the state alone
+  url.searchParams.set("redirect_uri", redirectUri); // a client of an older core takes no second argument
   const added = { ...(scope !== undefined && { scope }), ...view.authorizationParams(options) };
   for (const [name, value] of Object.entries(added)) {
     if (!REQUIRED.includes(name) && value !== undefined && value !== null)
@@ -148,7 +148,7 @@ async function finish(view: LoginView, req: Request, options: LoginOptions): Pro
   return () => view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
 }
 
-/** What a callback with an error comes to. No pending login is spent by it. */
+/** The end of a callback with an error. It spends no pending login. */
 async function errorIn(
   callback: ErrorCallback,
   { states }: LoginView,
@@ -161,7 +161,7 @@ async function errorIn(
   return authorizationError(authorizationFailed(callback), callback);
 }
 
-/** What `done` said besides the user; a text is a message. */
+/** The `info` that `done` was called with; a text becomes its message. */
 function asInfo(info: unknown): object {
   return typeof info === "object" || info === undefined ? { ...info } : { message: info };
 }

@@ -22,13 +22,13 @@ interface CommonOptions {
   /** Joins a list of scopes; default a space. */
   scopeSeparator?: string;
   /**
-   * Leaves the `userProfile` of a subclass out, as in passport-oauth2; the profile then holds the domain prefix alone.
+   * Leaves the `userProfile` of a subclass out, as in passport-oauth2; the profile then holds only the domain prefix.
    * A function decides for each login, by its answer or through `done`. Default false.
    */
   skipUserProfile?: SkipUserProfile;
   /** Whether verify gets the request first; default false. */
   passReqToCallback?: boolean;
-  /** Trust `X-Forwarded-Proto` and `-Host` where `callbackURL` is relative; default: what the application trusts. */
+  /** Trust `X-Forwarded-Proto` and `-Host` if `callbackURL` is relative; default: the application's own setting. */
   proxy?: boolean;
   /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
   clock?: () => number;
@@ -36,9 +36,9 @@ interface CommonOptions {
 
 /** With a client that the application made: one client for login, bearer and everything else. */
 interface ClientOptions extends CommonOptions {
-  /** What `retailPos()` returned. */
+  /** The client that `retailPos()` returned. */
   client: RetailPos;
-  /** Only where it differs from the client's `redirectUri`; may be relative. */
+  /** Only if it differs from the client's `redirectUri`; may be relative. */
   callbackURL?: string;
   /** The client has it. */
   authUrl?: never;
@@ -64,21 +64,21 @@ interface PassportOptions
   callbackURL: string;
   /** Where tokens are kept; core's `store`. */
   tokenStore?: TokenStore;
-  /** The other style's. */
+  /** Not allowed together with the options that make a client. */
   client?: never;
 }
 
-/** Either a `client` that the application made, or what it takes to make one. */
+/** Either a `client` that the application made, or the options to make one. */
 export type RetailPosStrategyOptions = ClientOptions | PassportOptions;
 
-/** The options after the door. */
+/** The options once they are checked, with every default filled in. */
 export interface StrategySettings {
   readonly client: RetailPos;
   readonly authorizationURL: string;
   /** With `{domain_prefix}` in it. */
   readonly tokenURL: string;
   readonly clientID: string;
-  /** What the client sends where no login says otherwise. */
+  /** The client's own `redirectUri`, for logins that name no other. */
   readonly redirectUri: string;
   /** As given; may be relative. */
   readonly callbackURL: string | undefined;
@@ -87,7 +87,7 @@ export interface StrategySettings {
   readonly clock: () => number;
 }
 
-/** Where a relative callback URL leads without a request: nowhere, visibly. */
+/** The base of a relative callback URL while there is no request. A login that used it would fail visibly. */
 const NO_REQUEST = "https://callback-url-is-relative.invalid";
 
 /** @throws {TypeError} naming the option that is wrong. */

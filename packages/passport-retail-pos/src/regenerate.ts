@@ -1,11 +1,11 @@
 import type { PendingLogin } from "@retail-pos/login/parts";
 import type { Session } from "./sessions.js";
 
-/** What moves along when a session gets a new id. */
+/** The logins that move along when a session gets a new id. */
 export interface Luggage {
-  /** What this request knows of, for a `regenerate` whose caller may not wait. */
+  /** As this request knows them, for a `regenerate` whose caller may not wait. */
   known(): PendingLogin[];
-  /** What the session store knows of by now. */
+  /** As the session store has them now. */
   stored(): Promise<PendingLogin[]>;
   /** Leaves these, and no others, in the session that the request has then. */
   put(pending: readonly PendingLogin[]): void;
@@ -27,13 +27,13 @@ export function carryAcrossRegenerate(session: Session, luggage: Luggage): void 
     const at = args.findLastIndex((argument) => typeof argument === "function");
     return at === -1 ? withoutCallback(pass, args, luggage) : withCallback(pass, args, at, luggage);
   };
-  // Not enumerable: it is no data, and session stores write what is enumerable.
+  // Not enumerable: session stores write every enumerable property, and this is no data.
   Object.defineProperty(session, "regenerate", { value, configurable: true, writable: true });
 }
 
 function withoutCallback(pass: (args: unknown[]) => unknown, args: unknown[], luggage: Luggage): unknown {
   const pending = luggage.known();
-  luggage.put(pending); // what does not move along is not copied either, if all keys are kept
+  luggage.put(pending); // if the framework copies every key, logins that do not move along are not copied either
   const result = pass(args);
   if (!isThenable(result)) return void luggage.put(pending);
   return inTime(Promise.resolve(result)).then(() => luggage.put(pending));

@@ -8,7 +8,7 @@ import type { SessionLogin } from "./started-logins.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 export interface SessionStateOptions extends BrowserLoginOptions {
-  /** The `redirect_uri` that needs no keeping: every login has it that was not given another. */
+  /** The `redirect_uri` of every login that is not given another; only others are kept with the login. */
   readonly redirectUri: string;
 }
 
@@ -44,8 +44,8 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
       if (!(await spent.spend(state))) throw alreadyUsed();
       const session = sessionOf(req);
       logins.remove(req, session, state);
-      // At once: another tab may start its login while this one waits for its tokens, and what is written
-      // at the end of this request must not undo that.
+      // At once: another tab may start its login while this one waits for its tokens. The session middleware writes
+      // the session at the end of this request, and must not undo that.
       await save(req, session);
       carryOthers(req, session);
       return { state: login.state, redirectUri: login.redirectUri ?? redirectUri };
@@ -59,9 +59,9 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     return underWay({ ...found, whyUnknown: () => whyUnknown(req, logins.inSession(session)) });
   }
 
-  /** The logins of the other tabs move along into the session that this login makes, and no stranger's. */
+  /** The logins of this browser's other tabs move along into the session that this login makes; a stranger's do not. */
   function carryOthers(req: Request, session: Session): void {
-    // Whoever planted the session's id has logins of their own in it. Without a cookie nothing tells them apart.
+    // A stranger who planted the session's id may have logins in it. Only our cookie tells them apart.
     const isOwn = ({ browser }: SessionLogin) =>
       !canMarkBrowser(req) || (browser !== undefined && browsersOf(req).includes(browser));
     const moving = (pending: readonly SessionLogin[]) =>
@@ -77,7 +77,7 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
   }
 }
 
-/** The few real causes behind "unable to verify the state", told apart by what the request shows. */
+/** The few real causes of an unknown state, told apart by the request. */
 function whyUnknown(req: Request, pending: readonly PendingLogin[]): string {
   if (pending.length > 0) {
     return (

@@ -1,18 +1,18 @@
 import { type PendingLogin, pendingLoginsIn } from "@retail-pos/login/parts";
 import type { Request } from "express";
 
-/** What express-session, koa-session and Fastify's two offer. */
+/** A session of express-session, koa-session, @fastify/session or @fastify/secure-session. */
 export type Session = Record<string, unknown> & {
   save?: (done: (error?: unknown) => void) => unknown;
   regenerate?: (...args: unknown[]) => unknown;
 };
 
-/** What express-session puts on the request. */
+/** The session store that express-session puts on the request. */
 interface SessionStore {
   get?(id: string, done: (error: unknown, session?: Session | null) => void): void;
 }
 
-/** @throws {Error} without session middleware: the application has to be mended, nobody can log in. */
+/** @throws {Error} there is no session middleware, so nobody can log in: the application has to be mended. */
 export function sessionOf(req: Request): Session {
   const session = (req as unknown as { session?: Session | null }).session;
   if (typeof session !== "object" || session === null) {

@@ -5,7 +5,7 @@ export type SkipUserProfile =
   | ((accessToken: string, done: (error?: unknown, skip?: unknown) => void) => void);
 
 /**
- * passport-oauth2's rule: a function that declares `done` answers through it, any other by what it returns or promises.
+ * passport-oauth2's rule: a function that declares `done` answers through it, any other by its return value or promise.
  */
 export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
   if (typeof skip !== "function") return skip === true;

@@ -20,7 +20,7 @@ export interface StartedLogins {
   remove(state: string): void;
 }
 
-/** Where a login may have been started: in a session, or by a browser, whatever session it had. */
+/** Where a login may have been started: in a session, or by a browser, which may have had another session then. */
 export interface StartedIn {
   readonly sessionId: string | undefined;
   readonly browsers: readonly string[];
@@ -42,7 +42,7 @@ interface Place {
 
 /** Per process; the oldest go first. */
 const MOST_STARTED = 5_000;
-/** Characters. A login with a larger state of the application's is in its session alone. */
+/** Characters. A login with a larger application state is kept in its session only. */
 const LONGEST_STARTED = 4_096;
 
 /** @param clock epoch milliseconds. */
@@ -82,7 +82,7 @@ export function startedLogins(clock: () => number): StartedLogins {
   }
 }
 
-/** Session ids and browsers are kept as hashes, which show nothing by the time that a comparison takes. */
+/** Session ids and browsers are kept as hashes, so the time that a comparison takes shows nothing of them. */
 function isIn({ session, browser }: Started, { session: here, browsers }: Place): boolean {
   return (session !== undefined && session === here) || (browser !== undefined && browsers.includes(browser));
 }
@@ -91,7 +91,7 @@ function placeOf({ sessionId, browsers }: StartedIn): Place {
   return { session: sessionId === undefined ? undefined : hashOf(sessionId), browsers };
 }
 
-/** `undefined`: a session store cannot keep it either, or it is too large to be kept here as well. */
+/** `undefined` if JSON cannot hold it, so that a session store cannot either, or if it is too large. */
 function jsonOf(login: SessionLogin): string | undefined {
   try {
     const json = JSON.stringify(login);

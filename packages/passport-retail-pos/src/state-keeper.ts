@@ -19,16 +19,16 @@ export interface StateKeeper {
   /**
    * Accepts a callback's state, once in all processes.
    *
-   * @param callbackURL what the `redirect_uri` would be by this request, for a keeper that has not kept it.
+   * @param callbackURL gives the `redirect_uri` as this request would have it, for a keeper that has not kept it.
    * @throws {LoginFailure} `state_unknown` or `state_expired`.
    */
   spend(req: Request, state: string, callbackURL: () => string): Promise<FinishedState>;
 }
 
-/** What was kept with a login. */
+/** The facts that were kept with a login. */
 export interface FinishedState {
   /** The application's own state. */
   readonly state: unknown;
-  /** What was sent as `redirect_uri`, and has to be sent again with the code (4.2). */
+  /** The `redirect_uri` that was sent; the same has to be sent with the code (4.2). */
   readonly redirectUri: string;
 }

@@ -15,14 +15,14 @@ import { isSkipped, type SkipUserProfile } from "./skip-profile.js";
 import type { StateKeeper } from "./state-keeper.js";
 import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./verify.js";
 
-/** The options where verify gets the request first. */
+/** Options of a strategy whose verify gets the request first. */
 type WithRequest = RetailPosStrategyOptions & {
   /** Verify gets the request first. */
   passReqToCallback: true;
 };
-/** The options where verify gets the login alone. */
+/** Options of a strategy whose verify does not get the request. */
 type WithoutRequest = RetailPosStrategyOptions & {
-  /** Verify gets the login alone. */
+  /** Verify does not get the request. */
   passReqToCallback?: false;
 };
 
@@ -135,7 +135,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
         authorizationURL,
         tokenURL,
         clientID,
-        // The base class would keep the secret where anybody can print it. Only the client has it.
+        // The base class would keep the secret in a property that anybody can print. Only the client has it.
         clientSecret: "",
         callbackURL,
         sessionKey,
@@ -159,13 +159,13 @@ export class RetailPosStrategy extends OAuth2Strategy {
       : sessionState({ key: sessionKey, clock: settings.clock, spent, redirectUri });
   }
 
-  /** Starts a login, or finishes one where the request is the service's callback. */
+  /** Starts a login, or finishes one if the request is the service's callback. */
   override authenticate(req: Request, options: LoginOptions = {}): void {
     // The actions are read at once: authenticate(instance) writes every request's onto one object.
     void handleLogin(this.viewOf(this as unknown as Actions), req, options ?? {});
   }
 
-  /** The profile of one login; a subclass may fetch a richer one. The default one is what `super.userProfile` gives. */
+  /** The profile of one login; a subclass may fetch a richer one, and gets the default one from `super.userProfile`. */
   override userProfile(_accessToken: string, done: (error?: unknown, profile?: unknown) => void): void {
     done(null, (this as { profile?: RetailPosProfile }).profile);
   }
@@ -198,7 +198,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
   }
 
   /**
-   * A subclass's parser. The base class's is not asked: core's errors say more. What it throws is ignored, as there.
+   * A subclass's parser. The base class's is not called: core's errors say more. If it throws, core's error counts.
    */
   private ownErrorParser(): LoginView["parseErrorResponse"] {
     if (this.parseErrorResponse === OAuth2Strategy.prototype.parseErrorResponse) return undefined;

@@ -7,7 +7,7 @@ export type VerifyDone = (error?: unknown, user?: Express.User | false | null, i
 /** The application's own user, or nothing. */
 type User = Express.User | false | null | undefined;
 /**
- * What a verify that takes the login may return: a user lets them in, anything falsy refuses them. With `done`,
+ * The return value of a verify that takes the login: a user lets them in, anything falsy refuses them. With `done`,
  * nothing.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: a verify with `done` returns nothing
@@ -19,7 +19,7 @@ export interface Verdict {
   readonly info: object | undefined;
 }
 
-/** Any of the declared signatures; which one it is was told by its length. */
+/** Any of the declared signatures; its length says which one. */
 // biome-ignore lint/suspicious/noExplicitAny: six signatures, told apart at run time
 export type AnyVerify = (...args: any[]) => unknown;
 
@@ -27,9 +27,9 @@ export type AnyVerify = (...args: any[]) => unknown;
 export type VerifyStyle = "login" | "tokens" | "tokens with params";
 
 /**
- * Tells a verify's style by its declared length (after `req`, where it takes one).
+ * Tells a verify's style by its declared length (not counting `req`, if it takes one).
  *
- * @throws {TypeError} for a length that is none of ours.
+ * @throws {TypeError} no style has this length.
  */
 export function styleOf(verify: unknown, passReqToCallback: boolean): VerifyStyle {
   if (typeof verify !== "function") throw new TypeError("verify must be a function");
@@ -47,13 +47,13 @@ export function styleOf(verify: unknown, passReqToCallback: boolean): VerifyStyl
 /** How long a verify that declares `done` may leave a login without an answer. */
 const LONGEST_VERIFY_MS = 30_000;
 
-/** `(...args)` takes `done` and does not declare it. Having returned nothing, it may still call it this long. */
+/** `(...args)` takes `done` and does not declare it. If it returns nothing, it may still call `done` for this long. */
 const REST_ARGUMENTS_MS = 2000;
 
 /**
- * Calls verify and waits for its answer, whichever way it comes first: through `done`, as a promise of the
- * user, as a throw, or as the returned user. Where `done` is declared, only a plain object returned at once
- * is a user: an arrow function may return a timer or a query. Nobody's login hangs.
+ * Calls verify and waits for its first answer: through `done`, as a promise of the user, as a throw, or as the returned
+ * user. If `done` is declared, only a plain object that is returned at once counts as a user, because an arrow function
+ * may return a timer or a query. No login hangs.
  */
 export function askVerify(
   verify: AnyVerify,
@@ -104,7 +104,7 @@ function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
   return [access.value, refreshToken, login.params, login.profile];
 }
 
-/** Not what some function happened to return: a timer, a query and a connection all have a class. */
+/** Whether a returned value can be a user. A timer, a query and a connection are instances of a class. */
 function isUser(value: unknown): boolean {
   const prototype = typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
   return prototype === Object.prototype || prototype === null;
