@@ -1,20 +1,20 @@
 import { type StoreTask, storeFailure } from "@retail-pos/core";
 
-/** What is needed of a `Pool` of `pg`. */
+/** The part of a `Pool` of `pg` that is used here. */
 export interface PostgresPool {
   /** Runs one statement on any connection. */
   query(
     text: string,
     values?: unknown[],
   ): Promise<{
-    /** What it read, by column. */
+    /** The rows that it read, by column. */
     rows: Record<string, unknown>[];
     /** How many rows it read or wrote; `null` for a statement that does neither. */
     rowCount: number | null;
   }>;
 }
 
-/** What a statement brought. */
+/** The result of a statement. */
 export interface Answer {
   readonly rows: readonly Record<string, unknown>[];
   /** How many rows it read or wrote. */
@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /**
- * Runs one statement on any connection of the pool, which has it back at once.
+ * Runs one statement on any connection of the pool, and gives the connection back at once.
  *
  * @param task what the statement is for, for the error.
  */

@@ -11,13 +11,13 @@ export interface PostgresTokensOptions {
   /** A `Pool` of `pg`; two connections are enough. You end it. */
   pool: PostgresPool;
   /**
-   * Name of the tokens' table, `schema.name` or a name on the search path; the lock's has `_lock` behind.
+   * Name of the tokens' table, `schema.name` or a name on the search path; the lock's is that name with `_lock`.
    * Default `retail_pos_tokens`. Letter case counts. Two applications in one database need two tables.
    */
   table?: string;
 }
 
-/** What `retailPos` takes as `store` and `lock`, and what makes the tables. */
+/** The `store` and `lock` for `retailPos`, and `migrate`, which makes the tables. */
 export interface PostgresTokens {
   /** One row per retailer; claims are rows beside the lock's. */
   readonly store: TokenStore;

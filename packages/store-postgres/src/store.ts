@@ -10,7 +10,7 @@ import type { Ask } from "./driver.js";
 import { takeSql } from "./lock.js";
 import { COLUMNS, claimKey, type Tables } from "./schema.js";
 
-/** So many ended claims, at most, are cleared away by one that is won. */
+/** Each claim that is won removes at most this many ended ones. */
 const MOST_CLEARED = 1000;
 
 /** One row per retailer. A claim is a lease in the lock's table that nobody releases. */
@@ -43,7 +43,7 @@ export function storeOn(ask: Ask, tables: Tables): TokenStore {
     },
     async claim(key, forMs) {
       const { count } = await ask({ operation: "claim" }, take, [claimKey(key), randomUUID(), forMs]);
-      // The claim is won, whether or not this succeeds: the next one clears what is left.
+      // If this fails, the claim is won all the same, and the next one removes them.
       if (count === 1) await ask({ operation: "claim" }, clear).catch(() => {});
       return count === 1;
     },
@@ -60,7 +60,7 @@ function statementsOn({ tokens, locks }: Tables) {
   const values = COLUMNS.map((_, index) => `$${index + 1}`);
   const changes = COLUMNS.slice(1);
   return {
-    // Numbers as text: how the driver reads them may have been changed by the application.
+    // Numbers as text, because the application may have changed how the driver reads them.
     read: `
       SELECT domain_prefix, access_token, expires_at::text, refresh_token, issued_at::text, version, refused_at::text,
         limited_until::text, scope
@@ -74,7 +74,7 @@ function statementsOn({ tokens, locks }: Tables) {
       UPDATE ${tokens} SET ${changes.map((column, index) => `${column} = $${index + 2}`).join(", ")}
       WHERE domain_prefix = $1 AND version = $${COLUMNS.length + 1}`,
     erase: `DELETE FROM ${tokens} WHERE domain_prefix = $1`,
-    // By the primary key, which nobody changes: a page costs its own length, and each row comes once.
+    // In the order of the primary key, which never changes: each row comes once, and a page costs only its own rows.
     page: `
       SELECT domain_prefix, issued_at::text, expires_at::text, refused_at::text, scope
       FROM ${tokens} WHERE domain_prefix > $1 ORDER BY domain_prefix LIMIT $2`,
@@ -105,7 +105,7 @@ function recordOf({ access, ...set }: TokenSet): unknown[] {
 
 type Row = Record<string, unknown>;
 
-/** What the row says; core checks that it is a token set. */
+/** The set in a row. Core checks that it is a token set. */
 function setOf(row: Row): TokenSet {
   const [expiresAt, refusedAt] = [instantOrNone(row["expires_at"]), instantOrNone(row["refused_at"])];
   const [limitedUntil, scope] = [instantOrNone(row["limited_until"]), row["scope"] as string | null];
@@ -135,7 +135,7 @@ function instantOrNone(text: unknown): number | undefined {
   return text === null ? undefined : instant(text);
 }
 
-/** NaN for what is no number: core then names the field. */
+/** NaN if it is no number: core's error then names the field. */
 function instant(text: unknown): number {
   return typeof text === "string" && text.trim() !== "" ? Number(text) : Number.NaN;
 }

@@ -1,6 +1,6 @@
 import { type StoreTask, storeFailure } from "@retail-pos/core";
 
-/** What is needed of a client of `ioredis`: a `Redis` or a `Cluster`. */
+/** The part of an `ioredis` client (`Redis` or `Cluster`) that is used here. */
 export interface IoRedisClient {
   /** Runs a Lua script. */
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -8,7 +8,7 @@ export interface IoRedisClient {
   readonly evalsha: unknown;
 }
 
-/** What is needed of a client of `redis` (node-redis): from `createClient`, `createCluster` and their like. */
+/** The part of a `redis` (node-redis) client that is used here: from `createClient`, `createCluster` and the like. */
 export interface NodeRedisClient {
   /** Runs a Lua script. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
@@ -73,17 +73,17 @@ function withoutArguments(error: unknown): string | undefined {
   return message ? String(message).replace(/, with args beginning with.*/s, "") : undefined;
 }
 
-/** A text of an answer: some clients are set up to give bytes. */
+/** A text of an answer. Some clients are set up to give bytes. */
 export function textOf(reply: unknown): string {
   return Buffer.isBuffer(reply) ? reply.toString("utf8") : String(reply);
 }
 
-/** Whether a script answered 1: some clients are set up to give numbers as text. */
+/** Whether a script answered 1. Some clients are set up to give numbers as text. */
 export function isYes(reply: unknown): boolean {
   return textOf(reply) === "1";
 }
 
-/** NaN for what is no number: core then names the field. */
+/** NaN if it is no number: core's error then names the field. */
 export function instant(text: string | undefined): number {
   return text?.trim() ? Number(text) : Number.NaN;
 }

@@ -6,17 +6,17 @@ import { keyInSlot, SLOTS } from "./slots.js";
 
 /** How far the names have been gathered. It goes into a cursor. */
 export interface Gathering {
-  /** Random: which names are its. */
+  /** Random. It names the set in which this listing gathers. */
   readonly id: string;
   /** Names up to this one have been on a page. */
   readonly after: string;
-  /** The first slot that has not been gone through; without a cluster, all keys are in those from 0. */
+  /** The first slot that has not been scanned; without a cluster, all keys count as in the slots from 0. */
   readonly slot: number;
   /** The last slot that the node has had all the time. */
   readonly lastSlot: number;
   /** The node's own cursor. */
   readonly scan: string;
-  /** The node's run: another one does not know the cursor. */
+  /** The node's run id: after a restart the node does not know the cursor. */
   readonly run: string;
 }
 
@@ -28,11 +28,11 @@ export interface Gathered {
   readonly isSpread: boolean;
 }
 
-/** How much work a page may be. */
+/** How much work one page may do. */
 export interface Pace {
-  /** How many keys of the server one step looks at, about. */
+  /** About how many keys of the server one step looks at. */
   readonly keysAStep: number;
-  /** So many steps, at most, for one page: then it is empty, and the next one goes on. */
+  /** At most this many steps for one page. If there is more to gather, the page is empty and the next one goes on. */
   readonly mostSteps: number;
 }
 
@@ -45,7 +45,7 @@ export function gathering(after: string): Gathering {
   return { id: randomUUID(), after, slot: 0, lastSlot: SLOTS - 1, scan: "0", run: "" };
 }
 
-/** Goes on gathering, so many steps at most: through all keys of a node, then through those of the next. */
+/** Goes on gathering, with a limited number of steps: all keys of one node, then those of the next. */
 export function gathererOn(
   ask: Ask,
   keys: Keys,
@@ -80,7 +80,7 @@ export function gathererOn(
     return { next, run, node, names };
   }
 
-  /** False if those of the steps before are gone. */
+  /** False if the names that were gathered before are gone. */
   async function keep({ id, slot, scan }: Gathering, names: readonly string[]): Promise<boolean> {
     const mode = slot === 0 && scan === "0" ? "first" : "more";
     const scored = names.flatMap((name) => ["0", name]);
@@ -88,14 +88,14 @@ export function gathererOn(
   }
 }
 
-/** Other keys may look like ours: those of a longer prefix do. */
+/** Other keys may match too: those of a longer prefix do. */
 function isName(name: string): boolean {
   return /^[a-z0-9-]{1,63}$/.test(name);
 }
 
 /**
- * The last of the slots that this node has from the given one on. All of them without a cluster, and if the node was
- * asked for another reason, which is a hash tag in the prefix.
+ * The last of the slots that this node has from the given one on. The very last slot without a cluster, and if a hash
+ * tag in the prefix puts all keys on one node.
  *
  * @param node its own line of `CLUSTER NODES`, or nothing.
  */
@@ -113,7 +113,7 @@ function lastSlotOf(node: string, slot: number): number {
   return SLOTS - 1;
 }
 
-// A client may put a prefix of its own before all keys: what stands before the end of this one is the whole prefix.
+// A client may put a prefix of its own before all keys. The whole prefix is this key without its own end.
 const SCAN = `
 local prefix = string.sub(KEYS[1], 1, -ARGV[3] - 1)
 local pattern = string.gsub(prefix, '[%*%?%[%]\\\\]', '\\\\%0') .. '{*}:tokens'
@@ -127,7 +127,7 @@ if string.find(server, 'redis_mode:cluster', 1, true) then
 end
 return { found[1], string.match(server, 'run_id:(%w+)') or '', node, names }`;
 
-// The empty name is always there, so that no retailers are not the same as no set. Lua unpacks 8,000 values at most.
+// The empty name is always in the set: Redis would remove an empty set. Lua unpacks 8,000 values at most.
 const KEEP = `
 if ARGV[1] == 'more' and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('ZADD', KEYS[1], 0, '')

@@ -11,7 +11,7 @@ export type { IoRedisClient, NodeRedisClient, RedisClient };
 export interface RedisTokensOptions {
   /** A connected client of `ioredis` or `redis`, of one server or of a cluster. You close it. */
   client: RedisClient;
-  /** What every key begins with. Default `retail-pos:`. Two applications on one Redis need two prefixes. */
+  /** The beginning of every key. Default `retail-pos:`. Two applications on one Redis need two prefixes. */
   prefix?: string;
   /**
    * How many replicas must have a set before its save counts, at least 1; it takes up to a second longer, and rejects
@@ -20,7 +20,7 @@ export interface RedisTokensOptions {
   replicas?: number;
 }
 
-/** What `retailPos` takes as `store` and `lock`. */
+/** The `store` and `lock` for `retailPos`. */
 export interface RedisTokens {
   /** One hash per retailer, without a time-to-live; claims are keys with one. */
   readonly store: TokenStore;

@@ -10,7 +10,7 @@ import { type Gathered, type Gathering, gathererOn, gathering, NAMES_KEPT_MS, ty
 import type { Keys } from "./schema.js";
 
 const PACE: Pace = { keysAStep: 1000, mostSteps: 25 };
-/** Records asked for at a time. A script of so many takes a millisecond or two, in which Redis does nothing else. */
+/** Records that one script reads. It takes a millisecond or two, in which Redis does nothing else. */
 const AT_A_TIME = 500;
 const TASK = { operation: "list" } as const;
 
@@ -35,7 +35,7 @@ export function listOn(ask: Ask, keys: Keys, pace: Pace = PACE): NonNullable<Tok
     const retailers = await statusesOf(stands, names);
     if (names.length === limit)
       return { retailers, cursor: cursorAt({ ...stands, after: names.at(-1) as string }) };
-    await ask(TASK, FORGET, keys.names(stands.id)).catch(() => {}); // else they end by themselves
+    await ask(TASK, FORGET, keys.names(stands.id)).catch(() => {}); // if this fails, they expire by themselves
     return { retailers };
   };
 
@@ -96,7 +96,7 @@ const RECORD = `
 if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return 'none' end
 return redis.call('HMGET', KEYS[1], 'domainPrefix', 'issuedAt', 'expiresAt', 'refusedAt', 'scope')`;
 
-// The same of many, if all keys are on one node. The prefix is what stands before the end of this key.
+// The same for many retailers, if all keys are on one node. The prefix is this key without its own end.
 const RECORDS = `
 local prefix = string.sub(KEYS[1], 1, -ARGV[1] - 1)
 local records = {}

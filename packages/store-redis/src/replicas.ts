@@ -3,15 +3,16 @@ import { StoreFailedError, type TokenSet } from "@retail-pos/core";
 import { type Ask, textOf } from "./driver.js";
 import type { Keys } from "./schema.js";
 
-/** Less than the five seconds after which core takes no answer for a failure. Replicas report once a second. */
+/** Less than five seconds: core counts a longer silence as a failure. Replicas report once a second. */
 const WITHIN_MS = 3_000;
 const LOOK_AGAIN_AFTER_MS = 50;
 
 /**
- * Waits until so many replicas have a set that was saved. `WAIT` would not do: it counts what its own connection wrote,
- * and after a failover the client has a new one, on a server that may never have got the set.
+ * Waits until so many replicas have a set that was saved. `WAIT` would not do: it counts only writes of its own
+ * connection, and after a failover the client has a new one, on a server that may never have got the set.
  *
- * @returns what waits; rejects with `StoreFailedError` if they do not get it, or if another set is in its place.
+ * @returns the function that waits. It rejects with `StoreFailedError` if too few replicas get the set, or if another
+ * set is in its place.
  */
 export function replicasOn(ask: Ask, keys: Keys, replicas: number): (saved: TokenSet) => Promise<void> {
   return async ({ domainPrefix, version }) => {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** The names of the keys. In Redis Cluster, what stands in braces decides where a key is. */
+/** The names of the keys. In Redis Cluster, the text in braces decides which node has a key. */
 export interface Keys {
-  /** What all of them begin with. */
+  /** The beginning of all of them. */
   readonly prefix: string;
   /** A hash: one retailer's tokens. */
   tokens(domainPrefix: string): string;

@@ -2,10 +2,10 @@
 export const SLOTS = 16_384;
 
 /**
- * A key of ours that is in this slot, so that what is asked about it reaches the node that has the slot. If the prefix
- * has a hash tag of its own, all keys are in one slot, and so is this one.
+ * A key of ours that is in this slot: a command on it reaches the node that has the slot. If the prefix has a hash tag
+ * of its own, all keys are in one slot, and so is this one.
  *
- * @returns the key behind the prefix.
+ * @returns the key without the prefix.
  */
 export function keyInSlot(slot: number, prefix: string): string {
   for (let number = 0; ; number += 1) {
@@ -18,7 +18,7 @@ function hasTag(prefix: string): boolean {
   return /^[^{]*\{[^}]+\}/.test(prefix);
 }
 
-/** The checksum of what stands in the first braces, if anything does (Redis Cluster specification). */
+/** The checksum of the text in the first braces, else of the whole key (Redis Cluster specification). */
 function slotOf(key: string): number {
   const open = key.indexOf("{");
   const close = key.indexOf("}", open + 1);

@@ -42,7 +42,7 @@ export function storeOn(
     },
     list: listOn(ask, keys),
     async claim(key, forMs) {
-      // A lease that nobody releases: a client that asks again after a lost answer is the same owner still.
+      // A lease that nobody releases. A client that repeats the question after a lost answer is still the same owner.
       const lease = [randomUUID(), String(Math.ceil(forMs))];
       return isYes(await ask({ operation: "claim" }, TAKE, keys.claim(key), lease));
     },
@@ -57,8 +57,8 @@ return kind`;
 /** By an earlier try, which failed because too few replicas had it. */
 const SAVED_BEFORE = "2";
 
-// What is stored may be no hash: then its version is none, and a new login replaces it. DEL also comes first
-// since Redis, where its memory is full, lets a script go on whose first write takes none. A version that ends in
+// The key may hold no hash: then it has no version, and a new login replaces it. DEL comes first for another reason
+// too: if its memory is full, Redis lets a script go on only if its first write needs none. A version that ends in
 // another mark is of another application (client id): its set is not ours to replace.
 const SAVE = `
 local stored = redis.pcall('HGET', KEYS[1], 'version')
@@ -90,7 +90,7 @@ function recordOf({ access, ...set }: TokenSet): string[] {
   );
 }
 
-/** What the fields say, as far as they are there; core checks that it is a token set. */
+/** The set in a hash, with the fields that are there. Core checks that it is a token set. */
 function setOf(namesAndValues: readonly string[]): TokenSet {
   const fields = new Map<string, string>();
   for (let at = 0; at + 1 < namesAndValues.length; at += 2) {

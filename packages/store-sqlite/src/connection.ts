@@ -1,13 +1,13 @@
 import { insistently, type SqliteDatabase } from "./driver.js";
 
-/** How long SQLite itself waits for another process's write, milliseconds. The thread stands still meanwhile. */
+/** How long SQLite itself waits for another process's write, milliseconds. The thread is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 200;
 /** `PRAGMA synchronous`: 2 is FULL. */
 const FULL = 2;
 /** `PRAGMA secure_delete`: 2 would leave freed pages as they are. */
 const ON = 1;
 
-/** @throws {TypeError} when it is no database, or one that answers with promises. */
+/** @throws {TypeError} the value is no database, or its driver answers with promises. */
 export function checkDatabase(database: unknown): SqliteDatabase {
   const { exec, prepare } = Object(database) as { exec?: unknown; prepare?: unknown };
   if (typeof exec !== "function" || typeof prepare !== "function")
@@ -38,14 +38,14 @@ export function prepareConnection(database: SqliteDatabase): void {
 }
 
 /**
- * What was deleted stands in the write-ahead log still: it is moved into the file and cut off, if no other connection
- * reads or writes at this moment. If one does, that is left to the next time.
+ * Deleted rows are still in the write-ahead log. This moves the log into the file and cuts it off, if no other
+ * connection reads or writes at this moment; else the next removal does it.
  */
 export function cutLog(database: SqliteDatabase): void {
   try {
     database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
   } catch {
-    // What was asked for is done: the row is gone.
+    // The row is gone, which is what was asked for.
   }
 }
 

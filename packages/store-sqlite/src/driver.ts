@@ -1,6 +1,6 @@
 import { type StoreTask, storeFailure } from "@retail-pos/core";
 
-/** As much of an opened database as is used here. Every synchronous driver has it. */
+/** The part of an opened database that is used here. Every synchronous driver has it. */
 export interface SqliteDatabase {
   /** Runs statements that answer nothing. */
   exec(sql: string): unknown;
@@ -24,10 +24,10 @@ export interface SqliteStatement {
   };
 }
 
-/** A row as it comes out of the file: anybody may have edited it. */
+/** A row as it is in the file. Somebody may have edited it. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What a statement brought. */
+/** The result of a statement. */
 export interface Answer {
   readonly rows: readonly Row[];
   /** How many rows it wrote. */
@@ -39,7 +39,7 @@ export interface Answer {
  * a bounded number of times.
  *
  * @param task what the statement is for, for the error.
- * @param values made anew for each try, if a function makes them: it may have waited for a second.
+ * @param values if a function, it is called for each try: a try may come a second later.
  */
 export type Ask = (task: StoreTask, sql: string, values: Values | (() => Values)) => Promise<Answer>;
 
@@ -74,8 +74,8 @@ export function asker(database: SqliteDatabase): Ask {
 /**
  * Runs one write in a transaction of its own. A write that gives up on a locked file can leave its statement in
  * progress (libsql does), and what other statements write afterwards is then not committed: it would be a rotated
- * token that counts as saved. If the transaction cannot begin nothing has been written yet, and COMMIT says it
- * aloud if it cannot end.
+ * token that counts as saved. If the transaction cannot begin, nothing has been written yet; if it cannot end,
+ * COMMIT fails.
  */
 export function write<T>(database: SqliteDatabase, work: () => T): T {
   database.exec("BEGIN IMMEDIATE");
@@ -98,7 +98,7 @@ function rollBack(database: SqliteDatabase): void {
 }
 
 /**
- * For what is done while a program starts: as patient, but the thread waits.
+ * For statements while a program starts: as patient, but the thread is blocked.
  *
  * @param doing completes "SQLite could not ...", for the error.
  */
@@ -114,7 +114,7 @@ export function insistently<T>(doing: string, work: () => T): T {
   }
 }
 
-/** Keeps the process alive: somebody waits for what comes after. */
+/** Keeps the process alive, because somebody waits for the next try. */
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

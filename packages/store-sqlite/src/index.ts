@@ -11,7 +11,7 @@ export type { SqliteDatabase, SqliteStatement };
 export interface SqliteTokensOptions {
   /**
    * An opened database: `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3` or `libsql`.
-   * Best a connection of its own: a transaction that somebody leaves open on it would take our writes with it.
+   * Best a connection of its own: if somebody leaves a transaction open on it, our writes are not committed.
    */
   database: SqliteDatabase;
   /**
@@ -21,7 +21,7 @@ export interface SqliteTokensOptions {
   table?: string;
 }
 
-/** What `retailPos` takes: `retailPos({ ..., ...sqliteTokens({ database }) })`. */
+/** The `store` and `lock` for `retailPos`: `retailPos({ ..., ...sqliteTokens({ database }) })`. */
 export interface SqliteTokens {
   /** One row per retailer; claims are rows beside the lock's. */
   readonly store: TokenStore;
@@ -39,7 +39,7 @@ export interface SqliteTokens {
  * else it settles as the work does.
  *
  * @throws {TypeError} naming the option that is wrong.
- * @throws {Error} when the tables can be neither used nor made.
+ * @throws {Error} the tables can be neither used nor made.
  */
 export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
   const database = checkDatabase(options?.database);

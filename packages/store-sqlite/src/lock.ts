@@ -26,7 +26,7 @@ export function lockOn(ask: Ask, { locks }: Tables, { leaseMs, clock = Date.now 
     async take({ key, owner, leaseMs }) {
       const task = taskOf("take", key);
       const alive = (now: number) => [now, now + LONGEST_LEASE_MS];
-      // To look first, which no writer keeps waiting: whoever asks to write stands still until it may.
+      // A read first: it waits for no writer, and a write would block the thread until it may begin.
       const { rows } = await ask(task, find, () => [key, owner, ...alive(clock())]);
       if (rows.length > 0) return false;
       const { count } = await ask(task, take, () => {

@@ -22,7 +22,7 @@ export const COLUMNS = [
   "scope",
 ] as const;
 
-/** @throws {TypeError} when the name could be read as anything but a name. */
+/** @throws {TypeError} the name could be read as something else in a statement. */
 export function tablesAt(table: unknown): Tables {
   if (typeof table !== "string" || !/^[a-z_][a-z0-9_]{0,59}$/i.test(table))
     throw new TypeError(
@@ -33,7 +33,7 @@ export function tablesAt(table: unknown): Tables {
   return { tokens: `"${table}"`, locks: `"${table}_lock"`, ends: `"${table}_ends"` };
 }
 
-/** What a key is claimed under: it may be of any length, and hold characters that no driver takes. */
+/** The text that a claim's key is stored as: keys may be of any length, with characters that some drivers refuse. */
 export function claimKey(key: string): string {
   return `claim:${createHash("sha256").update(key).digest("hex")}`;
 }
@@ -80,12 +80,12 @@ function schemaOf({ tokens, locks, ends }: Tables): [table: string, sql: string]
         ends_at INTEGER NOT NULL
       )`,
     ],
-    // Claims that have ended are cleared away by it.
+    // Ended claims are found by it.
     [locks, `CREATE INDEX IF NOT EXISTS ${ends} ON ${locks} (ends_at) WHERE key LIKE 'claim:%'`],
   ];
 }
 
-/** Version 0.1.0 called one column and one table otherwise. Its own processes fail on what this leaves. */
+/** Version 0.1.0 had other names for one column and one table. Its own processes fail once they are changed. */
 function migrateFrom010(database: SqliteDatabase, { tokens }: Tables): void {
   if (!isFrom010(database, tokens)) return;
   write(database, () => {
@@ -97,7 +97,7 @@ function migrateFrom010(database: SqliteDatabase, { tokens }: Tables): void {
   });
 }
 
-/** Exactly its columns: a table of somebody else's is not touched. */
+/** Exactly the columns of version 0.1.0: another program's table is not touched. */
 function isFrom010(database: SqliteDatabase, table: string): boolean {
   const rows = database.prepare(`SELECT name FROM pragma_table_info(${table.replaceAll('"', "'")})`).all();
   const columns = (rows as Row[]).map((row) => row["name"]);

@@ -11,7 +11,7 @@ import { cutLog } from "./connection.js";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 import { COLUMNS, claimKey, type Tables } from "./schema.js";
 
-/** So many ended claims, at most, are cleared away by one that is won. */
+/** Each claim that is won removes at most this many ended ones. */
 const MOST_CLEARED = 1000;
 
 /**
@@ -51,11 +51,11 @@ export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): Tok
     async claim(key, forMs) {
       const task = { operation: "claim" } as const;
       const [hash, owner] = [claimKey(key), randomUUID()];
-      // To look first, which no writer keeps waiting.
+      // A read first: it waits for no writer.
       const { rows } = await ask(task, find, () => [hash, owner, Date.now()]);
       if (rows.length > 0) return false;
       const { count } = await ask(task, take, () => [hash, owner, Math.ceil(Date.now() + forMs), Date.now()]);
-      // The claim is won, whether or not this succeeds: the next one clears what is left.
+      // If this fails, the claim is won all the same, and the next one removes them.
       if (count === 1) await ask(task, clear, () => [Date.now()]).catch(() => {});
       return count === 1;
     },
@@ -79,7 +79,7 @@ function statementsOn({ tokens, locks }: Tables) {
     replace: `
       UPDATE ${tokens} SET ${COLUMNS.map((column) => `${column} = ?`)} WHERE domain_prefix = ? AND version = ?`,
     erase: `DELETE FROM ${tokens} WHERE domain_prefix = ?`,
-    // By the primary key, which nobody changes: a page costs its own length, and each row comes once.
+    // In the order of the primary key, which never changes: each row comes once, and a page costs only its own rows.
     page: `
       SELECT domain_prefix, ${instants("issued_at", "expires_at", "refused_at")}, scope
       FROM ${tokens} WHERE domain_prefix > ? ORDER BY domain_prefix LIMIT ?`,
@@ -94,7 +94,7 @@ function statementsOn({ tokens, locks }: Tables) {
   };
 }
 
-/** As floating-point numbers: an integer that a driver refuses would cost the whole page, not only its row. */
+/** As floating-point numbers: if a driver refused an integer, the whole page would fail, and not only its row. */
 function instants(...columns: (typeof COLUMNS)[number][]): string {
   const asReal = (column: string) =>
     `CASE typeof(${column}) WHEN 'integer' THEN CAST(${column} AS REAL) ELSE ${column} END AS ${column}`;
@@ -139,7 +139,7 @@ function setOf(row: Row, domainPrefix: DomainPrefix): TokenSet {
   function instantOrNone(column: string): number | undefined {
     const value = row[column];
     if (value === null || value === undefined) return undefined;
-    const instant = typeof value === "bigint" ? Number(value) : value; // as some drivers give integers
+    const instant = typeof value === "bigint" ? Number(value) : value; // some drivers give integers so
     return typeof instant === "number" && Number.isFinite(instant)
       ? instant
       : fail(`${column} is no instant`);
