@@ -8,16 +8,15 @@ import { canConnect, type Retailer } from "./service/retailer-accounts.js";
 import { acceptsBearer } from "./service/sample-api.js";
 import { type Service, storeChanged } from "./service/service.js";
 
-/** What code can do to a running sandbox. Calls that name a store throw a TypeError when there is no such store. */
+/** Everything that code can do to a running sandbox. Calls that name a store throw a TypeError if there is none. */
 export interface Controls {
   /** The sandbox's time, in epoch milliseconds. */
   now(): number;
 
   /**
-   * What an approval on the consent page leads to, without a browser: the
-   * callback address with `code`, `domain_prefix` and `state`. `state` defaults
-   * to a random one; `redirectUri` to the registered one (the code is bound to
-   * whichever it is). Throws when a not approved application has its 30 stores.
+   * An approval without a browser: returns the callback address with `code`, `domain_prefix` and `state`. `state`
+   * defaults to a random one, `redirectUri` to the registered one; the code is bound to that address. Throws if an
+   * application that is not approved has its 30 stores already.
    */
   approve(domainPrefix: string, state?: string, redirectUri?: string): URL;
   /**
@@ -25,7 +24,7 @@ export interface Controls {
    * Throws with the page's words.
    */
   consent(authorizationUrl: string | URL, domainPrefix: string): URL;
-  /** The callback address of somebody who declines: `error=access_denied` alone. */
+  /** The callback address of a person who declines: only `error=access_denied`. */
   decline(): URL;
 
   /** A personal token (R7) of an admin user: `"owner"` (default) or `"manager"`. */
@@ -62,8 +61,8 @@ export interface Controls {
   /** Makes something go wrong, by default at the next token request of any store. */
   fault(kind: FaultKind, options?: FaultOptions): Fault;
   /**
-   * Takes back what `fault` and `limit` asked for, and starts the rate limit's windows afresh. With a store: what was
-   * asked for that store.
+   * Ends everything that `fault` and `limit` asked for, and starts the rate limit's windows anew. With a store: only
+   * that store's.
    */
   clearFaults(domainPrefix?: string): void;
 }
@@ -84,7 +83,7 @@ export function newControls(service: Service): Controls {
     now,
     ...logins(service),
     ...personalTokenControls(service),
-    // A getter, so that each look sees what has arrived meanwhile.
+    // A getter, so that each use sees the requests that have arrived meanwhile.
     get requests() {
       return log.entries();
     },
@@ -95,7 +94,7 @@ export function newControls(service: Service): Controls {
 
 function logins(service: Service): Pick<Controls, "approve" | "consent" | "decline"> {
   const { settings, retailers } = service;
-  // The same limit as on the consent page: a test that goes past it should not find out in production.
+  // The same limit as on the consent page: a test should meet it before the application does in production.
   const connectable = (domainPrefix: string): Retailer => {
     const retailer = retailers.get(domainPrefix);
     if (!canConnect(retailers, retailer, settings.approved)) throw new Error(limitProblem);

@@ -1,5 +1,6 @@
 /**
- * The retail point-of-sale service to run offline. Contracts for stores and locks are in
+ * The retail point-of-sale service to run offline. Numbers in comments, such as "4.2", "R4" and "section 8", are
+ * headings of docs/service.md. Contracts for stores and locks are in
  * `@retail-pos/sandbox/contracts`.
  */
 

@@ -1,7 +1,7 @@
 import { demoRetailers, type NamedStore } from "./service/demo-retailers.js";
 import { isDomainPrefix } from "./service/retailer-accounts.js";
 
-/** How the sandbox differs from one that nobody configured. */
+/** Options of the sandbox; all have defaults. */
 export interface SandboxOptions {
   /** Port to listen on, on 127.0.0.1. Default 0: any free one. */
   port?: number;

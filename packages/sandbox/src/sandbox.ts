@@ -7,7 +7,7 @@ import type { NamedStore } from "./service/demo-retailers.js";
 import { route } from "./service/routes.js";
 import { newService } from "./service/service.js";
 
-/** A running sandbox: its addresses, and everything code can do to it. */
+/** A running sandbox: its addresses, and the controls. */
 export interface Sandbox extends Controls {
   /** The console, for people. */
   readonly url: string;
@@ -23,25 +23,26 @@ export interface Sandbox extends Controls {
   close(): Promise<void>;
 }
 
-/** What is registered with the service (2.1). */
+/** The application as it is registered with the service (2.1). */
 export interface Application {
   /** Identifies the application. */
   readonly clientId: string;
-  /** What the token endpoint wants besides. */
+  /** Sent to the token endpoint beside the client id. */
   readonly clientSecret: string;
   /** Where the callback goes; compared letter by letter. */
   readonly redirectUri: string;
 }
 
 /**
- * Starts the service of the spec on 127.0.0.1. A wrong option is a TypeError
- * naming it; a port in use is an Error that says so. The sandbox keeps
- * everything in memory: closed is forgotten.
+ * Starts the service of the spec on 127.0.0.1. Everything is in memory, and is forgotten when the sandbox is closed.
+ *
+ * @throws {TypeError} naming the option that is wrong.
+ * @throws {Error} the port is in use.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = readOptions(options);
   const server = createServer();
-  // It listens before the service is made, because the service's addresses hold the port. Nobody knows it yet.
+  // It listens before the service is made, because the service's addresses need the port. Nobody can call it yet.
   const service = newService(settings, await listen(server, settings.port));
   const controls = newControls(service);
   const pages = openConsole(service, controls);

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to move: pass it as `clock` to the sandbox and to what is tested. */
+/** A clock that stands still until it is told to move. Pass it as `clock` to the sandbox and to the tested code. */
 export interface VirtualClock {
   (): number;
   /** Moves the clock forward by this many milliseconds; answers the new time. */

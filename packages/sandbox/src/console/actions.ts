@@ -9,8 +9,9 @@ import {
   methodNotAllowed,
 } from "../service/http.js";
 
+/** The result of a pressed button. */
 interface Done {
-  /** What to tell the person. */
+  /** For the person who pressed it. */
   readonly said: string;
   /** A new personal token: the only time it leaves the sandbox. */
   readonly token?: string;
@@ -55,6 +56,7 @@ const actions: Record<string, Action> = {
 /** A press of a button: the same as a call from code, with words for the person. */
 export function act(controls: Controls, pageToken: string, request: Incoming): Answer {
   if (request.method !== "POST") return methodNotAllowed("POST");
+  // Only our own page can send this header: another site's script would need a permission that we never give.
   const token = request.headers["x-page-token"];
   if (isCrossSite(request) || typeof token !== "string" || !isSameSecret(token, pageToken)) {
     return jsonAnswer(403, { error: "This page is out of date. Reload it." });
@@ -62,9 +64,11 @@ export function act(controls: Controls, pageToken: string, request: Incoming): A
   if (mediaTypeOf(request) !== "application/json") return jsonAnswer(415, { error: "application/json only" });
   try {
     const { action = "", domainPrefix = "", user = "" } = JSON.parse(request.body) as Record<string, string>;
+    // The name comes from outside: "constructor" would find something on every object.
     if (!Object.hasOwn(actions, action)) return jsonAnswer(400, { error: "There is no such action." });
     return jsonAnswer(200, actions[action]?.(controls, String(domainPrefix), String(user)));
   } catch (error) {
+    // The controls' own TypeErrors name the mistake in words for people.
     return jsonAnswer(400, {
       error: error instanceof TypeError ? error.message : "The request cannot be read.",
     });

@@ -1,11 +1,11 @@
 /**
- * What runs in the console's page: puts the pieces the service sends in their
- * places, ticks the countdowns, presses the buttons. All HTML is made, and
- * escaped, by console-page.ts.
+ * The script of the console's page: puts the pieces that the service sends in their places, ticks the countdowns,
+ * presses the buttons. All HTML is made, and escaped, on the server: page.ts, store-card.ts and request-row.ts.
  */
 export const consoleScript = `"use strict";
 const pageToken = document.querySelector('meta[name="page-token"]').content;
 const byId = (id) => document.getElementById(id);
+/* The sandbox may run on a clock of its own, so countdowns go by its time and not by the browser's. */
 let serviceAhead = Number(document.querySelector('meta[name="service-now"]').content) - Date.now();
 
 const events = new EventSource("/console/events");
@@ -16,6 +16,7 @@ events.addEventListener("store", (event) => put(event));
 events.addEventListener("request", (event) => {
   const { id, html } = read(event);
   const row = elementOf(html);
+  /* Sent again with its outcome, or after the connection was lost: the same line changes. */
   const old = byId(id);
   if (old) return old.replaceWith(row);
   const list = byId("requests");
@@ -59,6 +60,7 @@ function showToken(token) {
   byId("token-dialog").showModal();
 }
 
+/* A token is shown once: closing the dialog, also with Escape, takes it off the page. */
 function closeToken() {
   byId("token-value").textContent = "";
   byId("token-dialog").close();
@@ -74,7 +76,7 @@ async function copy(button, text) {
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 }
 
-/* A new piece takes the old one's place; what was open stays open, and the focus stays where it was. */
+/* Replaces a piece by its new version. Open parts stay open and the focus stays, or a person could not go on. */
 function put(event) {
   const { id, html } = read(event);
   const old = byId(id);

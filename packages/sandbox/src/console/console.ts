@@ -23,13 +23,13 @@ export interface ConsolePages {
 }
 
 export function openConsole(service: Service, controls: Controls): ConsolePages {
-  // Another site's page can send us requests but not read our page, so it does not know this.
+  // Another site's page can send requests here but cannot read this page, so it does not know this value.
   const pageToken = newPageId();
   const pages: Record<string, (request: Incoming) => Answer> = {
     "/": () => consolePage(service, pageToken),
     "/sandbox.css": () => asset("text/css", stylesheet),
     "/sandbox.js": () => asset("text/javascript", consoleScript),
-    // For programs: what `sandbox.requests` is to those who started the sandbox themselves.
+    // For programs that did not start the sandbox themselves and have no `sandbox.requests`.
     "/console/requests": () => jsonAnswer(200, service.log.entries()),
   };
 
@@ -39,7 +39,7 @@ export function openConsole(service: Service, controls: Controls): ConsolePages 
       const isReading = request.method === "GET" || request.method === "HEAD";
       if (request.path === "/console/actions") return sendAnswer(response, act(controls, pageToken, request));
       if (!isReading) return sendAnswer(response, methodNotAllowed("GET, HEAD"));
-      // A stream that another site's page opened would hold a connection for as long as it likes.
+      // Another site's page could open such streams and keep their connections for as long as it likes.
       if (request.path === "/console/events" && !isCrossSite(request)) return watch(service, response);
       const page = pages[request.path];
       sendAnswer(response, page ? page(request) : jsonAnswer(404, { error: "not_found" }));

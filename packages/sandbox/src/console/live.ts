@@ -6,11 +6,12 @@ import { requestRow } from "./request-row.js";
 import { storeCard } from "./store-card.js";
 
 /**
- * Server-Sent Events: everything once, then whatever changes, as pieces of HTML.
- * Stores that change often are drawn at most twenty times a second.
+ * Server-Sent Events: everything once, then each change, as pieces of HTML. Stores that change often are drawn at most
+ * twenty times a second.
  */
 export function watch(service: Service, response: ServerResponse): void {
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+  // With the sandbox's time each time, so that the countdowns follow a clock that a test moves.
   const send = (event: string, data: object) =>
     response.write(`event: ${event}\ndata: ${JSON.stringify({ now: service.now(), ...data })}\n\n`);
   const sendRequest = (entry: LoggedRequest) =>
@@ -33,12 +34,12 @@ export function watch(service: Service, response: ServerResponse): void {
     onStoreChange(domainPrefix) {
       const all = service.retailers.all.map((retailer) => retailer.domainPrefix);
       for (const prefix of domainPrefix === undefined ? all : [domainPrefix]) changed.add(prefix);
-      drawing ??= setTimeout(draw, 50).unref();
+      drawing ??= setTimeout(draw, 50).unref(); // an open page must not keep a closed sandbox's process alive
     },
   };
-  // A page that was away for a while has missed things.
+  // A page that connects again has missed changes, so it gets everything.
   watcher.onStoreChange();
-  for (const entry of service.log.latest(100)) sendRequest(entry);
+  for (const entry of service.log.latest(100)) sendRequest(entry); // as many as the page has when it is loaded
   service.watchers.add(watcher);
   response.on("close", () => {
     service.watchers.delete(watcher);

@@ -42,7 +42,7 @@ ${tokenDialog}`;
   );
 }
 
-/** How many stores are connected; and while none is, what to do next. */
+/** How many stores are connected; if none ever was, the first steps too. */
 export function overview(service: Service): Html {
   const { retailers, grants } = service;
   const connected = retailers.all.filter(({ domainPrefix }) => grants.of(domainPrefix).some(isUsable)).length;
@@ -73,8 +73,9 @@ function topBar({ settings }: Service): Html {
 </header>`;
 }
 
-/** What somebody does who opened this page first. */
+/** The next steps of a person who opened this page before connecting a store. */
 function firstSteps({ addresses, settings }: Service): Html {
+  // A person may look at the consent page before an application exists: without one, the code is never traded.
   const preview = new URL(`${addresses.authUrl}/connect`);
   preview.search = new URLSearchParams({
     response_type: "code",
@@ -100,11 +101,11 @@ function applicationPanel({ addresses, settings, retailers }: Service): Html {
     ["authUrl", addresses.authUrl],
     ["baseUrl", addresses.baseUrl],
     ["clientId", clientId],
-    // Everybody knows the demo's secret. One that somebody set is theirs.
+    // Everybody knows the demo's secret. A secret that somebody set is not shown: others may look at the screen.
     ["clientSecret", isDemo ? clientSecret : "the one you started the sandbox with"],
     ["redirectUri", redirectUri],
   ] as const;
-  // Once a store is connected the settings have done their work, and the requests want the room.
+  // Once a store is connected, nobody needs the settings, and the requests need the room.
   const isNew = retailers.all.every((retailer) => retailer.approvedAt === undefined);
   return html`
     <details id="application" class="panel application" ${isNew && html`open`}>

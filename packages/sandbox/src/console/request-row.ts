@@ -2,7 +2,7 @@ import { type Html, html } from "../service/pages/html.js";
 import type { LoggedRequest } from "../service/request-log.js";
 import type { Service } from "../service/service.js";
 
-/** One line of the till roll. */
+/** One request as a line of the list. The store's name stands in it, so its part of the path is left out. */
 export function requestRow({ retailers }: Service, entry: LoggedRequest): Html {
   const { id, at, method, path, domainPrefix, grantType, error, fault } = entry;
   const name = domainPrefix === undefined ? undefined : retailers.find(domainPrefix)?.name;
@@ -20,15 +20,17 @@ export function requestRow({ retailers }: Service, entry: LoggedRequest): Html {
 </li>`;
 }
 
-/** What the client could see of it: a status, or how the connection ended. */
+/** The outcome as the client could see it: a status, or how the connection ended. */
 function outcomeOf({ status, fault }: LoggedRequest): { words: string; className: string } {
   if (status !== undefined) {
     const className = status >= 500 ? "bad" : status >= 400 ? "warn" : fault === undefined ? "good" : "warn";
     return { words: String(status), className };
   }
+  // No status: the client got none, or gets it later.
   if (fault === "silence") return { words: "silence", className: "bad" };
   if (fault === "reset" || fault === "reset-after") return { words: "reset", className: "bad" };
   return { words: fault === "late" ? "held" : "…", className: "wait" };
 }
 
+/** In the time zone of the machine that runs the sandbox, which is the person's own. */
 const timeOfDay = (at: number) => new Date(at).toLocaleTimeString("en-GB");

@@ -6,7 +6,7 @@ import type { Retailer } from "../service/retailer-accounts.js";
 import type { Service } from "../service/service.js";
 import { countdown, masked } from "./words.js";
 
-/** One store: its tokens, what is wrong with it on purpose, and the buttons for that. */
+/** One store: the tokens of its newest login, the faults that were asked for, and the buttons for them. */
 export function storeCard(service: Service, prefix: string): Html {
   const retailer = service.retailers.get(prefix);
   const { domainPrefix, name } = retailer;
@@ -28,7 +28,7 @@ export function storeCard(service: Service, prefix: string): Html {
 </article>`;
 }
 
-/** In one word where the store is in a login's life; the newest login decides. */
+/** The store's state in one word. The newest login decides: earlier ones may live on, but the client has the newest. */
 function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Grant | undefined) {
   if (newest && isUsable(newest)) return { className: "good", words: "Connected", hint: "" };
   if (newest) return { className: "bad", words: "Login needed", hint: "" };
@@ -45,7 +45,7 @@ function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newes
 }
 
 function grantRows(service: Service, grant: Grant, earlier: number): Html {
-  const access = grant.access.at(-1);
+  const access = grant.access.at(-1); // the client has this one; without rotation, earlier ones may live on
   const renewed = grant.renewals === 1 ? "renewed once" : `renewed ${grant.renewals} times`;
   return html`
   <dl class="tokens">
@@ -57,7 +57,7 @@ function grantRows(service: Service, grant: Grant, earlier: number): Html {
   ${earlier > 0 && html`<p class="nothing">${earlier === 1 ? "One earlier login" : `${earlier} earlier logins`} of this store as well.</p>`}`;
 }
 
-/** What is set up to go wrong, and the button that takes it back; nothing if all is well. */
+/** The faults and the limit that wait for this store, and the button that removes them; nothing if there are none. */
 function troubles(service: Service, domainPrefix: string): Html {
   const limitedUntil = service.rateLimiter.limitedUntil(domainPrefix);
   const faults = service.faults
@@ -75,7 +75,7 @@ function troubles(service: Service, domainPrefix: string): Html {
 }
 
 function buttons(service: Service, domainPrefix: string, newest: Grant | undefined): Html {
-  // A button that would change nothing cannot be pressed.
+  // A button that would change nothing is disabled, so that nobody looks for an effect.
   const hasAccess = newest?.access.some((access) => service.now() < access.expiresAt) ?? false;
   return html`
   <div class="actions" role="group" aria-label="Make something go wrong">
@@ -117,10 +117,12 @@ function userRow(
       </li>`;
 }
 
+/** Its id is the same in every version of the card, so that the browser script finds the button that had the focus. */
 function button(domainPrefix: string, action: string, words: string, enabled = true, className = ""): Html {
   return html`<button type="button" id="${action}-${domainPrefix}" data-action="${action}" class="${className}" ${!enabled && html`disabled`}>${words}</button>`;
 }
 
+/** Each user has buttons with the same words, so the label for screen readers adds the name. */
 function userButton(domainPrefix: string, action: string, user: string, words: string): Html {
   return html`<button type="button" id="${action}-${user}-${domainPrefix}" data-action="${action}" data-user="${user}" aria-label="${words}: ${user}">${words}</button>`;
 }

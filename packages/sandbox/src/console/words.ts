@@ -1,7 +1,7 @@
 import { type Html, html } from "../service/pages/html.js";
 import type { Service } from "../service/service.js";
 
-/** A time left, ticking in the browser. */
+/** The time that is left. The browser script counts on from `data-until`. */
 export function countdown({ now }: Service, untilAt: number, afterwards: string, fromAt?: number): Html {
   const left = untilAt - now();
   const bar =
@@ -11,7 +11,7 @@ export function countdown({ now }: Service, untilAt: number, afterwards: string,
   return html`<span class="countdown ${left <= 0 && "over"}" data-until="${untilAt}" data-over="${afterwards}"><span>${words}</span>${bar}</span>`;
 }
 
-/** A length in the largest unit that it is a whole number of. */
+/** A length of time in the largest unit that it is a whole number of. */
 export function duration(ms: number): string {
   const units = [
     ["h", 3_600_000],
@@ -22,7 +22,7 @@ export function duration(ms: number): string {
   return unit ? `${ms / unit[1]} ${unit[0]}` : `${ms} ms`;
 }
 
-/** A secret of which only the end was kept. */
+/** A secret, as far as the sandbox still knows it: its last four characters. */
 export const masked = (ending: string): Html => html`<code>••••${ending}</code>`;
 
 /** Minutes and seconds, with the hours before them if there are any; the browser script counts on in the same form. */

@@ -7,7 +7,7 @@ import { newSet, randomRetailer } from "./records.js";
 
 /** Longer than any test takes. */
 const LONG_MS = 60_000;
-/** A claim that is over soon; how soon, no test asserts. */
+/** A claim that is over soon. No test asserts how soon, because the machine may be slow. */
 const SHORT_MS = 40;
 const RIVALS = 24;
 const MOST_QUESTIONS = 200;
@@ -15,7 +15,7 @@ const MOST_QUESTIONS = 200;
 type Claim = (key: string, forMs: number) => Promise<boolean>;
 type OnClaim = (name: string, run: (claim: Claim, store: TokenStore) => Promise<void>) => unknown;
 
-/** What `claim` must do. Of a store without one nothing is asked. */
+/** The tests of `claim`. A store without it passes. */
 export function claiming(
   test: ContractTest,
   make: () => TokenStore | Promise<TokenStore>,
@@ -129,7 +129,7 @@ async function assertOneWins(claims: readonly Claim[]): Promise<void> {
   for (const claim of claims) assert.equal(await claim(key, LONG_MS), false);
 }
 
-/** It asks again and again: how long a machine took over that is not the store's fault. */
+/** Asks again and again, because a slow machine is not the store's fault. */
 async function assertEnds(claim: Claim, key: string): Promise<void> {
   for (let asked = 1; !(await claim(key, LONG_MS)); asked += 1) {
     assert.ok(asked < MOST_QUESTIONS, `a claim for ${SHORT_MS} ms has not ended after two seconds`);

@@ -1,12 +1,12 @@
 /** How tests are declared: `test` of node:test or vitest, `it` of mocha or jest, or anything of this shape. */
 export type ContractTest = (name: string, run: () => Promise<void>) => unknown;
 
-/** A few turns of the event loop: long enough for whoever is about to do the wrong thing to do it. */
+/** A few turns of the event loop: enough for a wrong step to happen, if one is about to. */
 export async function turns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A promise and what resolves it, to hold work open without waiting for time to pass. */
+/** A promise with its `resolve`: it holds work open without waiting for time to pass. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -16,7 +16,7 @@ export function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 /**
- * The result of `promise`, or an error with this message after `ms`: a contract reports a hang, it does not join it.
+ * The result of `promise`, or an error with this message after `ms`: a store that hangs must not hang the test run.
  */
 export async function within<T>(ms: number, message: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

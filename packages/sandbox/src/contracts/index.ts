@@ -1,4 +1,4 @@
-/** What every store and every lock must do, as tests for any runner. */
+/** The tests that every store and every lock must pass, for any runner. */
 export type { ContractTest } from "./contract-test.js";
 export { type LockContractOptions, lockContract } from "./lock-contract.js";
 export { type StoreContractOptions, storeContract } from "./store-contract.js";

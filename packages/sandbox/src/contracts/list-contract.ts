@@ -6,10 +6,10 @@ import { newSet, randomRetailer } from "./records.js";
 type List = NonNullable<TokenStore["list"]>;
 type OnList = (name: string, run: (list: List, store: TokenStore) => Promise<void>) => unknown;
 
-/** More pages than the store under test can need: one that never ends is a failure, not a hang. */
+/** More pages than the store under test can need. A list with more fails, so that an endless one does not hang. */
 const MOST_PAGES = 100_000;
 
-/** What `list` must do. Of a store without one nothing is asked. */
+/** The tests of `list`. A store without it passes. */
 export function listing(
   test: ContractTest,
   make: () => TokenStore | Promise<TokenStore>,
@@ -134,7 +134,7 @@ function changing(onList: OnList): void {
     const names = [...held.keys()];
     await withSets(store, [...held.values()], async () => {
       const seen = await namesIn(list, 2, async (page) => {
-        // One that has been listed, and one more, which may have been or not.
+        // One that has been listed already, and one more, listed or not.
         for (const name of [
           page.find(({ domainPrefix }) => held.has(domainPrefix))?.domainPrefix,
           names.pop(),

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Lock } from "@retail-pos/core";
 import { type ContractTest, gate, turns, within } from "./contract-test.js";
 
-/** What the lock under test is like. */
+/** Facts about the lock under test. */
 export interface LockContractOptions {
   /**
    * Set it when every lock that `make` gives excludes the others (a database, Redis). Two of them are then tried
@@ -20,8 +20,8 @@ export interface LockContractOptions {
 }
 
 /**
- * Declares the tests every `Lock` must pass. `make` is called once per test,
- * twice with `shared`; keys are random, so the place behind it may be in use.
+ * Declares the tests every `Lock` must pass. `make` is called once per test, twice with `shared`. Keys are random, so
+ * other programs may use the database at the same time.
  */
 export function lockContract(
   test: ContractTest,
@@ -222,7 +222,7 @@ async function assertWaits(locks: readonly Lock[], key: string, handoverMs: numb
   const waiter = second(key, async () => {
     started = true;
   });
-  // How long a lock takes to be had, nobody knows here; another key asked for later shows that it has been long enough.
+  // This test does not know how long a lock takes. If a key that was asked for later is had, it has been long enough.
   for (let round = 0; round < 3; round += 1) await second(randomKey(), () => turns());
   const tooEarly = started;
   held.release();
@@ -231,7 +231,7 @@ async function assertWaits(locks: readonly Lock[], key: string, handoverMs: numb
   await held.done;
 }
 
-/** Here time has to pass really: a lease runs on somebody else's clock. */
+/** Waits in real time, because a lease runs on the database's clock. */
 async function staysHeld(locks: readonly Lock[], key: string, ms: number): Promise<void> {
   const [first, second = first] = locks;
   assert.ok(first && second);
@@ -255,7 +255,7 @@ async function hold(lock: Lock, key: string): Promise<{ release: () => void; don
     taken.open();
     await held.opened;
   });
-  // A lock that cannot be had at all rejects `done`: then there is nothing to wait for, and the test fails here.
+  // If the lock cannot be taken, `done` rejects and the test fails here instead of waiting for ever.
   await Promise.race([taken.opened, done]);
   return { release: held.open, done };
 }

@@ -6,7 +6,7 @@ import type { ContractTest } from "./contract-test.js";
 import { listing } from "./list-contract.js";
 import { newSet, newVersion, randomRetailer } from "./records.js";
 
-/** What the store under test is like. */
+/** Facts about the store under test. */
 export interface StoreContractOptions {
   /**
    * Set it when every store that `make` gives keeps its tokens in the same place
@@ -19,10 +19,9 @@ export interface StoreContractOptions {
 /**
  * Declares the tests every `TokenStore` must pass.
  *
- * `make` is called once per test, twice with `shared`. The store need not be
- * empty: retailers are named at random, except a few words that trip up careless
- * keys, and whatever a test saved it removes. Claims end by themselves, within a minute.
- * What a store may leave out (`claim`, `list`) is only asked of stores that have it.
+ * `make` is called once per test, twice with `shared`. The store need not be empty: retailers have random names, except
+ * a few words that break careless keys, and each test removes the sets that it saved. Claims end by themselves, within
+ * a minute. The optional methods (`claim`, `list`) are tested only if the store has them.
  */
 export function storeContract(
   test: ContractTest,
@@ -257,7 +256,7 @@ async function assertOneSaves(stores: readonly TokenStore[], first: TokenSet): P
   for (const store of stores) assert.deepEqual(await store.load(first.domainPrefix), winners[0]);
 }
 
-/** What an access token may be made of (RFC 6750 2.1, and a little more). */
+/** The characters of an access token (RFC 6750 2.1, and a few more). */
 const everyVisible = String.fromCharCode(...Array.from({ length: 94 }, (_, index) => index + 33));
 const oddText = `${everyVisible} é ß 店 🧾 \t\n %00 \\u0000 ''`;
 
@@ -294,7 +293,7 @@ const awkwardNames: readonly (readonly [string, () => string])[] = [
   ["with hyphens", () => `a--${randomBytes(6).toString("hex")}-z`],
 ];
 
-/** A store may hand out frozen objects: then nothing is spoilt, which is just as good. */
+/** Tries to change an object. A store may hand out frozen ones, which cannot be changed: that is as good. */
 function spoil(set: TokenSet): void {
   Reflect.set(set, "refreshToken", "spoilt");
   Reflect.set(set, "version", "spoilt");

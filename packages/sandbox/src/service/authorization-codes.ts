@@ -6,7 +6,7 @@ export interface AuthorizationCode {
   readonly domainPrefix: string;
   readonly redirectUri: string;
   readonly issuedAt: number;
-  /** What it was exchanged for; once set, the code is spent. */
+  /** The grant that it was exchanged for; once set, the code is spent. */
   spentOn?: Grant;
 }
 
@@ -18,7 +18,7 @@ export interface AuthorizationCodes {
   isWaiting(domainPrefix: string): boolean;
 }
 
-/** `replayOf`: what the code had been exchanged for before. */
+/** `replayOf`: the grant that the code was exchanged for before. */
 export interface Refusal {
   readonly refused: string;
   readonly replayOf?: Grant;
@@ -28,10 +28,10 @@ export interface Refusal {
 export const codeLifetimeMs = 600_000;
 
 export function authorizationCodes(now: () => number): AuthorizationCodes {
-  const codes = new Map<string, AuthorizationCode>();
+  const codes = new Map<string, AuthorizationCode>(); // by fingerprint
   const isFresh = (code: AuthorizationCode) => now() - code.issuedAt <= codeLifetimeMs;
 
-  /** A spent code stays until it is old: used twice it has to be recognised (RFC 6749 4.1.2). */
+  /** A spent code stays until it is old, so that a second use is recognised (RFC 6749 4.1.2). */
   function forgetOld(): void {
     for (const [fingerprint, code] of codes) if (!isFresh(code)) codes.delete(fingerprint);
   }
@@ -45,7 +45,7 @@ export function authorizationCodes(now: () => number): AuthorizationCodes {
     },
     redeemable(value, domainPrefix, redirectUri) {
       const code = codes.get(fingerprintOf(value));
-      // Another store's code is not told from one that never was.
+      // The same words for another store's code: nobody should learn that it exists.
       if (!code || code.domainPrefix !== domainPrefix) return { refused: "This store issued no such code." };
       if (code.spentOn) return { refused: "This code has been used already.", replayOf: code.spentOn };
       if (!isFresh(code)) return { refused: "This code is older than ten minutes." };

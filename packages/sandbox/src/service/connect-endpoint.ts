@@ -28,7 +28,7 @@ export function approve(service: Service, retailer: Retailer, state: string, red
   return withParameters(redirectUri, { code, domain_prefix: domainPrefix, state });
 }
 
-/** The address a refusal sends the browser to: the error alone, with no state (2.3). */
+/** The address a refusal sends the browser to: only the error, without the state (2.3). */
 export function decline(redirectUri: string): URL {
   return withParameters(redirectUri, { error: "access_denied" });
 }
@@ -44,12 +44,13 @@ function askForConsent(service: Service, { query }: Incoming): Answer {
 
 function answerConsent(service: Service, request: Incoming): Answer {
   const form = new URLSearchParams(request.body);
-  // Another site's page could send this form from a retailer's browser, and nobody would have been asked.
+  // Another site's page could send this form from a retailer's browser without asking anybody.
   if (isCrossSite(request))
     return problemPage(403, "This answer came from another site", "Nothing was approved.");
   if (mediaTypeOf(request) !== "application/x-www-form-urlencoded" || repeatedNames(form).length > 0) {
     return problemPage(400, "This answer cannot be read", "Start the login again from the application.");
   }
+  // Taken out before the decision is read: a page that was answered once, with a yes or a no, counts for nothing more.
   const state = service.consents.answer(form.get("request") ?? "");
   if (state === undefined) {
     return problemPage(
@@ -72,6 +73,7 @@ function approveFromForm(service: Service, form: URLSearchParams, state: string)
       "Start the login again from the application and pick a store.",
     );
   }
+  // Checked again: other stores may have been connected since the page was shown.
   if (!canConnect(retailers, retailer, settings.approved)) {
     return problemPage(403, "No more stores can be connected", limitProblem);
   }
@@ -82,7 +84,7 @@ function redirectTo(location: URL): Answer {
   return { status: 302, headers: { Location: location.href, "Cache-Control": "no-store" }, body: "" };
 }
 
-/** Keeps what the registered address carries itself (RFC 6749 3.1.2). */
+/** Keeps the query of the registered address (RFC 6749 3.1.2). */
 function withParameters(redirectUri: string, parameters: Record<string, string>): URL {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);

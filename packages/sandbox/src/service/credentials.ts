@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /**
- * What the sandbox keeps of a secret it handed out: enough to recognise it and
- * to tell a person which one it is, too little to leak it anywhere.
+ * The trace of a secret that the sandbox handed out: enough to recognise it and to tell a person which one it is, and
+ * too little to show it anywhere.
  */
 export interface KeptSecret {
   readonly fingerprint: string;
@@ -32,7 +32,7 @@ export function newPageId(): string {
   return randomBytes(18).toString("base64url");
 }
 
-/** So often may a client have percent-encoded what it put into a path. */
+/** A client may have percent-encoded a path this many times over. */
 const mostEncodings = 8;
 
 /**
@@ -48,12 +48,12 @@ export function redact(path: string, clientSecret: string): string {
     if (decoded === reading) return path;
     reading = decoded;
   }
-  return "…"; // nobody knows what is under so many layers
+  return "…"; // too many layers to look through
 }
 
 function blot(path: string, clientSecret: string): string {
   const blotted = path.replace(/sandbox_(code|access|refresh|personal)_\w+/g, "sandbox_$1_…");
-  // Anything shorter keeps nothing secret, and would turn up in innocent words.
+  // A shorter secret would turn up in ordinary words, and protects nothing.
   return clientSecret.length < 8 ? blotted : blotted.replaceAll(clientSecret, "…");
 }
 

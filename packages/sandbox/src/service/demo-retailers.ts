@@ -2,7 +2,7 @@
 export interface NamedStore {
   /** One DNS label. */
   readonly domainPrefix: string;
-  /** What the consent page and the console show. */
+  /** The name on the consent page and in the console. */
   readonly name: string;
 }
 
@@ -25,7 +25,7 @@ export function demoRetailers(count: number): NamedStore[] {
   });
 }
 
-/** The products of one store. Stores we do not know get the goods of one of the six trades. */
+/** The products of one store. A store of the user's own gets the goods of one of the six trades. */
 export function productsOf(domainPrefix: string, index: number): Product[] {
   const trade = trades.find((known) => known.domainPrefix === domainPrefix) ?? trades[index % trades.length];
   return (trade?.goods ?? []).map(([name, price, inStock], position) => ({

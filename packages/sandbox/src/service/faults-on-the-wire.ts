@@ -5,9 +5,9 @@ import { type Answer, sendAnswer, textAnswer } from "./http.js";
 /** An exchange a fault has struck. */
 export interface Exchange {
   readonly response: ServerResponse;
-  /** What the endpoint would have done and answered. */
+  /** Does the endpoint's work, and gives its answer. */
   work(): Answer;
-  /** Adds what every answer of the endpoint carries. */
+  /** Adds the headers that every answer of the endpoint carries. */
   dress(answer: Answer): Answer;
   /** Where redirects lead if the fault does not say. */
   readonly trapUrl: string;
@@ -38,7 +38,7 @@ export async function misbehave(fault: ActiveFault, exchange: Exchange): Promise
     case "late":
       return sendLate(response, dress(work()), fault);
     case "reset-after":
-      work(); // before the cut: a refresh token has been rotated, and nobody hears of it
+      work(); // before the cut, so that a refresh token is rotated and the client does not hear of it
       return cut(response, fault);
   }
 }
@@ -54,7 +54,7 @@ function cut(response: ServerResponse, fault: ActiveFault): undefined {
   response.socket?.resetAndDestroy();
 }
 
-/** The connection ends once the half has left: a reset could overtake it. */
+/** Ends the connection after the half was sent, and without a reset, which could overtake it. */
 function sendHalf(response: ServerResponse, { status, headers, body }: Answer, fault: ActiveFault): number {
   fault.strike();
   response.writeHead(status, { ...headers, "Content-Length": String(Buffer.byteLength(body)) });

@@ -1,5 +1,5 @@
 /**
- * What can go wrong on demand:
+ * The faults that can be asked for:
  *
  * | kind | what the client sees | was the work done? |
  * |---|---|---|
@@ -40,7 +40,7 @@ export interface Fault {
   release(): void;
 }
 
-/** A fault as the endpoints meet it. */
+/** A fault as the endpoints see it. */
 export interface ActiveFault extends Fault {
   readonly options: Readonly<FaultOptions>;
   /** To be called when it has struck. */
@@ -55,7 +55,7 @@ export interface Faults {
   take(endpoint: "token" | "api", domainPrefix: string): ActiveFault | undefined;
   /** The faults of this store, or with no store every one; held answers go. */
   clear(domainPrefix?: string): void;
-  /** What would still strike this store. */
+  /** The faults that would still strike this store. */
   waitingFor(domainPrefix: string): readonly { kind: FaultKind; endpoint: "token" | "api" }[];
 }
 
@@ -79,7 +79,7 @@ export function faultsOnDemand(): Faults {
     const found = waiting().find((fault) => endpointOf(fault) === endpoint && matches(fault, domainPrefix));
     const count = found && known.get(found);
     if (count) count.left -= 1;
-    // A spent fault is of no more use, unless it holds answers that clear() must let go.
+    // A spent fault is dropped, unless it holds answers that clear() has to let go.
     if (found && count?.left === 0 && found.kind !== "late") known.delete(found);
     return found;
   }
@@ -120,7 +120,7 @@ function newFault(kind: FaultKind, options: FaultOptions, forget: () => void): A
   };
 }
 
-/** A promise and what resolves it. `Promise.withResolvers` is newer than Node 20. */
+/** A promise with its `resolve`. `Promise.withResolvers` is newer than Node 20. */
 function signal(): { given: Promise<void>; give: () => void } {
   let give = () => {};
   const given = new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import type { Rotation } from "../options.js";
 import { fingerprintOf, type KeptSecret, newSecret } from "./credentials.js";
 
-/** What one exchanged code led to: a refresh token and the access tokens issued with it. Changed only in this file. */
+/** The tokens of one login: a refresh token and the access tokens issued with it. Changed only in this file. */
 export interface Grant {
   readonly domainPrefix: string;
   refresh: KeptSecret;
@@ -17,7 +17,7 @@ export interface IssuedAccess extends KeptSecret {
   readonly expiresAt: number;
 }
 
-/** What goes out in a token response. Nobody keeps these. */
+/** The tokens of one token response. The sandbox does not keep them. */
 export interface IssuedTokens {
   readonly accessToken: string;
   readonly expiresAt: number;

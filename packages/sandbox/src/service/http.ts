@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * A request, read whole. Endpoints are functions from one of these to an {@link Answer}: they know no sockets, so that
- * a fault can take the answer and spoil it.
+ * A request, read whole. Endpoints are functions from one of these to an {@link Answer} and know no sockets, so that a
+ * fault can change the answer on its way.
  */
 export interface Incoming {
   readonly method: string;
@@ -19,7 +19,7 @@ export interface Incoming {
   readonly bodyTooLong: boolean;
 }
 
-/** An answer as a plain value: what an endpoint returns, and faults then spoil. */
+/** An answer as a plain value, which a fault may change before it is sent. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export function textAnswer(status: number, text: string, headers: Record<string,
   return { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers }, body: `${text}\n` };
 }
 
-/** For what only some methods may reach. */
+/** The answer to a method that an address does not take. */
 export function methodNotAllowed(allow: string): Answer {
   return jsonAnswer(405, { error: "method_not_allowed" }, { Allow: allow });
 }
@@ -100,7 +100,7 @@ async function readBody(request: IncomingMessage): Promise<{ body: string; bodyT
   let bodyTooLong = false;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    // What follows is read and thrown away, so that the refusal can reach the sender; ten bounds are patience enough.
+    // The rest is read and thrown away, so that the sender reads the refusal; but not more than ten times the bound.
     if (bytes > maxBodyBytes) bodyTooLong = true;
     else chunks.push(chunk);
     if (bytes > maxBodyBytes * 10) request.destroy();

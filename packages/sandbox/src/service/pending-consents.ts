@@ -1,7 +1,7 @@
 import { newPageId } from "./credentials.js";
 
 /**
- * An authorization request somebody is looking at: the consent page carries its id, and only that page can answer it.
+ * Authorization requests whose consent page is open. Each page has an id, and only that page can answer its request.
  */
 export interface PendingConsents {
   open(state: string): string;
@@ -11,7 +11,7 @@ export interface PendingConsents {
 
 /** How long a consent page may lie open. The spec is silent. */
 const patienceMs = 1_800_000;
-/** Whoever opens more of them pushes the oldest out. */
+/** Beyond this the oldest go: the page is open to anybody, and must not fill the memory. */
 const most = 500;
 
 export function pendingConsents(now: () => number): PendingConsents {

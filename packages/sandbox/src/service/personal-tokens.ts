@@ -1,8 +1,8 @@
 import { fingerprintOf, type KeptSecret, newSecret } from "./credentials.js";
 
-/** R7: admin users of a retailer create personal tokens; theirs are deleted when they reset their password. */
+/** R7: admin users of a retailer create personal tokens. When they reset their password, their tokens are deleted. */
 export interface PersonalTokens {
-  /** Throws a TypeError for somebody who is no admin user. */
+  /** Throws a TypeError if the user is no admin. */
   create(domainPrefix: string, user: string): string;
   /** Deletes the user's tokens; answers how many. Throws a TypeError for an unknown user. */
   resetPassword(domainPrefix: string, user: string): number;

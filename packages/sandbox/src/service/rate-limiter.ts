@@ -1,6 +1,6 @@
 import type { Answer } from "./http.js";
 
-/** Where a retailer stands in its current window, this request counted in. */
+/** A retailer's current window, with this request counted. */
 export interface RateWindow {
   readonly limit: number;
   readonly remaining: number;
@@ -14,9 +14,9 @@ export interface RateWindow {
  */
 export interface RateLimiter {
   count(domainPrefix: string): RateWindow;
-  /** Uses up everything, for this many milliseconds from now. */
+  /** Uses up the whole limit, for this many milliseconds from now. */
   exhaust(domainPrefix: string, ms: number): void;
-  /** Forgets what was used. */
+  /** Starts the windows anew. */
   reset(domainPrefix?: string): void;
   /** When the retailer may ask again, if it may not now. */
   limitedUntil(domainPrefix: string): number | undefined;
@@ -31,7 +31,7 @@ export function rateLimiter(
   function current(domainPrefix: string): { used: number; resetAt: number } {
     const held = windows.get(domainPrefix);
     if (held && now() < held.resetAt) return held;
-    // It begins with the first request after the last one ended, so that tests need not know where the clock stands.
+    // A window begins with its first request and not at a full minute, so that tests get the same with any clock.
     const fresh = { used: 0, resetAt: now() + windowMs };
     windows.set(domainPrefix, fresh);
     return fresh;
@@ -59,8 +59,8 @@ export function rateLimiter(
 }
 
 /**
- * The three headers every answer of the token endpoint carries. The reset is rounded up: whoever waits for it is
- * through.
+ * The three headers that every answer of the token endpoint carries (section 8). The reset is rounded up to a second:
+ * a client that waits for it is not too early.
  */
 export function withRateLimit(answer: Answer, window: RateWindow): Answer {
   const remaining = answer.status === 429 ? 0 : window.remaining;

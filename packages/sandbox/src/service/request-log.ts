@@ -21,7 +21,7 @@ export interface LoggedRequest {
   readonly authorization: boolean;
   /** Length of the request's body, in UTF-16 units of its text. */
   readonly bodyLength: number;
-  /** Absent while there is no answer yet, and for good where there never was one. */
+  /** Absent as long as there is no answer, and for ever if none is sent. */
   readonly status?: number;
   /** The error code that was answered, e.g. `invalid_grant`. */
   readonly error?: string;
@@ -33,17 +33,17 @@ export type Arrival = Omit<LoggedRequest, "id" | "at" | "status" | "error" | "fa
 export type Outcome = Pick<LoggedRequest, "status" | "error" | "fault">;
 
 export interface RequestLog {
-  /** Writes a request down as it arrives; answers what to call with its outcome. */
+  /** Writes a request down as it arrives; returns the function to call with its outcome. */
   arrived(arrival: Arrival): (outcome: Outcome) => void;
   /** Oldest first; the last 10,000. */
   entries(): LoggedRequest[];
   latest(count: number): LoggedRequest[];
 }
 
-/** Some megabytes, and more than a test looks back. */
+/** More than a test looks at, and no more than some megabytes. */
 const kept = 10_000;
 
-/** `clientSecret` is what must not be shown; `onChange` hears of every arrival and of every outcome. */
+/** Paths never show `clientSecret` or a token; `onChange` is called for every arrival and every outcome. */
 export function requestLog(
   now: () => number,
   clientSecret: string,
@@ -55,15 +55,16 @@ export function requestLog(
   return {
     arrived(arrival) {
       lastId += 1;
+      // A client may put a secret into a path by mistake, and people look at this log.
       const path = redact(arrival.path, clientSecret).slice(0, 200);
       const entry: LoggedRequest = { id: lastId, at: now(), ...arrival, path };
       entries.push(entry);
       if (entries.length > kept) entries.shift();
       onChange(entry);
-      // The same entry is filled in when the outcome is known; who looks before sees a request without an answer.
+      // The outcome is added to the same entry. Until then it shows a request without an answer.
       return (outcome) => onChange(Object.assign(entry, outcome));
     },
-    entries: () => entries.map((entry) => ({ ...entry })),
+    entries: () => entries.map((entry) => ({ ...entry })), // copies: they change no more
     latest: (count) => entries.slice(-count),
   };
 }

@@ -30,7 +30,7 @@ export const notApprovedLimit = 30;
 
 export function retailerAccounts(stores: readonly NamedStore[]): Retailers {
   const byPrefix = new Map(stores.map((store, index) => [store.domainPrefix, openAccount(store, index)]));
-  // A DNS label has no letter case.
+  // A DNS label has no letter case. `String`, because JavaScript and the console may pass anything.
   const find = (domainPrefix: string) => byPrefix.get(String(domainPrefix).toLowerCase());
   return {
     all: [...byPrefix.values()],
@@ -45,7 +45,7 @@ export function retailerAccounts(stores: readonly NamedStore[]): Retailers {
 }
 
 /**
- * Whether one more store can be connected: an approved application has no limit, a connected store can log in again.
+ * Whether this store can be connected. An approved application has no limit, and a connected store can log in again.
  */
 export function canConnect(retailers: Retailers, retailer: Retailer, approved: boolean): boolean {
   if (approved || retailer.approvedAt !== undefined) return true;

@@ -20,8 +20,8 @@ import { type Service, storeChanged } from "./service.js";
 import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
 
 /**
- * Which endpoint a request is for, and what every request goes through on the way: the host check, the log, the rate
- * limit's count, a fault that waits for it. Never rejects.
+ * Finds the endpoint of a request. On the way every request passes the host check, the rate limit's count, the log and
+ * a fault that waits for it: a request that a fault strikes is counted and logged as well. Never rejects.
  */
 export async function route(
   service: Service,
@@ -41,7 +41,7 @@ export async function route(
     if (pages.handles(incoming)) return pages.answer(incoming, response);
     sendAnswer(response, problemPage(404, "Nothing lives at this address", "The console is at the root."));
   } catch (error) {
-    // A client that went away has nobody to answer to; anything else is a bug of ours and should be seen.
+    // If the client has gone, nobody reads an answer. Everything else is a mistake of the sandbox and should be seen.
     if (response.headersSent || response.destroyed) response.destroy();
     else sendAnswer(response, jsonAnswer(500, { error: "sandbox_failed", error_description: String(error) }));
   }
@@ -67,7 +67,7 @@ async function answerToken(
   request: Incoming,
   response: ServerResponse,
 ): Promise<void> {
-  // Requests for stores that do not exist share one window: they carry the headers too, and cannot fill the memory.
+  // Unknown stores share one window: their answers need the headers too, and made-up names must not fill the memory.
   const window = service.rateLimiter.count(retailer?.domainPrefix ?? "");
   if (!retailer) {
     return answerLogged(service, "token", request, response, () => withRateLimit(noSuchStore(), window));
@@ -97,7 +97,7 @@ async function answerFaulty(service: Service, exchange: StoreExchange, work: () 
     outcome(outcomeOf(answer));
     return sendAnswer(response, answer);
   }
-  // Told at once: the answer may be held back for long, or never come.
+  // Logged at once: the answer may come much later, or never.
   outcome({ fault: fault.kind });
   storeChanged(service, retailer.domainPrefix);
   const { trapUrl } = service.addresses;
@@ -131,7 +131,7 @@ function arrivalOf(endpoint: Arrival["endpoint"], request: Incoming, retailer?: 
   };
 }
 
-/** The status, and the OAuth error code where the answer has one. */
+/** The status, and the OAuth error code if the answer has one. */
 function outcomeOf({ status, headers, body }: Answer): Outcome {
   if (status < 400 || !headers["Content-Type"]?.startsWith("application/json")) return { status };
   const { error } = JSON.parse(body) as { error?: string };

@@ -4,8 +4,8 @@ import type { Retailer, Sale } from "./retailer-accounts.js";
 import type { Service } from "./service.js";
 
 /**
- * A sample of the business API behind the bearer (4.4). The spec shows only the
- * path of one product; the rest is what a small point of sale would have.
+ * A sample of the business API behind the bearer (4.4). The spec shows only the path of one product; the rest is made
+ * up for a small point of sale.
  *
  *     GET  {base_url}/api/retailer
  *     GET  {base_url}/api/products?page=1&page_size=20
@@ -29,7 +29,7 @@ export function sampleApi(service: Service, retailer: Retailer, request: Incomin
   return notFound();
 }
 
-/** RFC 6750 3.1: a request that never tried to authenticate is told how, not what was wrong. */
+/** RFC 6750 3.1: a request without a token learns how to authenticate; only one with a bad token gets an error code. */
 function whyNotAuthorized(
   service: Service,
   { domainPrefix }: Retailer,

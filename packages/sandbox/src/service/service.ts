@@ -27,7 +27,7 @@ export interface Service {
   readonly watchers: Set<Watcher>;
 }
 
-/** Who wants to hear when something happens: the console's open pages. */
+/** An open page of the console, which is told of every change. */
 export interface Watcher {
   onRequest(entry: LoggedRequest): void;
   /** With no domain prefix: any of the stores may look different now. */
@@ -40,7 +40,7 @@ export interface Addresses {
   readonly authUrl: string;
   /** With `{domain_prefix}` as a path segment. */
   readonly baseUrl: string;
-  /** Another origin of the same service, where redirects on demand lead. */
+  /** Another origin of the same service: the target of the fault `"redirect"`. */
   readonly trapUrl: string;
 }
 
@@ -65,7 +65,7 @@ export function newService(settings: Settings, port: number): Service {
   };
 }
 
-/** To be called after anything about a store has changed. */
+/** Tells the console that something about a store has changed; without a domain prefix, about any. */
 export function storeChanged({ watchers }: Service, domainPrefix?: string): void {
   for (const watcher of watchers) watcher.onStoreChange(domainPrefix);
 }

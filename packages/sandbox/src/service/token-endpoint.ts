@@ -19,6 +19,7 @@ export function tokenEndpoint(
   request: Incoming,
   window: RateWindow,
 ): Answer {
+  // First of all: section 8 limits requests, good or bad.
   if (window.exceeded) return jsonAnswer(429, { error: "too_many_requests" });
   if (request.method !== "POST") return methodNotAllowed("POST");
   const unreadable = whyUnreadable(request);
@@ -27,7 +28,7 @@ export function tokenEndpoint(
   const form = new URLSearchParams(request.body);
   const [repeated] = repeatedNames(form);
   if (repeated !== undefined) return refusal("invalid_request", `${repeated} was sent more than once.`);
-  // Before the grant is looked at: who is not the application learns nothing about codes and refresh tokens.
+  // Before the grant is read: nobody but the application learns anything about codes and refresh tokens.
   const unknownClient = whyNotTheClient(service, request, form);
   if (unknownClient) return unknownClient;
 
@@ -38,7 +39,7 @@ export function tokenEndpoint(
   return refusal("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.");
 }
 
-/** What the request log may say about a token request. */
+/** The grant type of a token request, for the log. */
 export function grantTypeOf(body: string): "authorization_code" | "refresh_token" | "unsupported" {
   const grantType = new URLSearchParams(body).get("grant_type");
   return grantType === "authorization_code" || grantType === "refresh_token" ? grantType : "unsupported";
@@ -52,7 +53,7 @@ function exchange(service: Service, { domainPrefix }: Retailer, form: URLSearchP
 
   const found = service.codes.redeemable(code, domainPrefix, redirectUri);
   if ("refused" in found) {
-    // RFC 6749 4.1.2: a code that turns up twice may have been stolen, so what it was exchanged for ends.
+    // RFC 6749 4.1.2: a code that is used twice may have been stolen, so the tokens of its first use end.
     if (found.replayOf) service.grants.revoke(found.replayOf);
     storeChanged(service, domainPrefix);
     return refusal("invalid_grant", found.refused);
@@ -113,13 +114,14 @@ function whyNotTheClient(
     return refusal("invalid_request", "Only one way to authenticate may be used, and here it is the body.");
   }
   if (clientId && clientSecret) {
-    // Both are compared always, so that the time taken does not tell which was wrong.
+    // Both are always compared, so that the time taken does not show which one was wrong.
     const rightId = isSameSecret(clientId, settings.clientId);
     const rightSecret = isSameSecret(clientSecret, settings.clientSecret);
     if (rightId && rightSecret) return undefined;
     return refusal("invalid_client", "client_id or client_secret is wrong.", 401);
   }
   const answer = refusal("invalid_client", "client_id and client_secret are required, in the body.", 401);
+  // RFC 6749 5.2: a client that used the header is told which scheme it should have used.
   if (authorization === undefined) return answer;
   return { ...answer, headers: { ...answer.headers, "WWW-Authenticate": 'Basic realm="retail-pos"' } };
 }

@@ -5,8 +5,7 @@ import { type Html, html } from "./html.js";
 import { brand, pageAnswer } from "./page.js";
 
 /**
- * Asks a person whether the application may act for one of the stores. `requestId` is what their answer is recognised
- * by.
+ * Asks a person whether the application may act for one of the stores. The answer carries `requestId`.
  */
 export function consentPage(service: Service, requestId: string): Answer {
   const { retailers, settings } = service;
@@ -37,7 +36,7 @@ export function consentPage(service: Service, requestId: string): Answer {
   return pageAnswer(200, { title: "Connect a store", className: "consent", body });
 }
 
-/** Says to the person what cannot be done. Never a redirect: the address may not be the application's. */
+/** Tells the person what is wrong. Never a redirect: the address may not be the application's. */
 export function problemPage(status: number, heading: string, explanation: string): Answer {
   const body = html`
 <main class="sheet problem">

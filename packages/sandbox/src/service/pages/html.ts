@@ -1,11 +1,11 @@
-/** A piece of HTML that is safe to send: made by the `html` tag alone. */
+/** A piece of HTML that is safe to send, because only the `html` tag makes it. */
 export interface Html {
   readonly html: string;
 }
 
 type Hole = Html | string | number | undefined | false | readonly Html[];
 
-/** Writes HTML; whatever is put in is escaped unless it is HTML itself. Nothing comes of `undefined` and `false`. */
+/** Writes HTML. Values are escaped unless they are {@link Html} themselves; `undefined` and `false` leave nothing. */
 export function html(texts: TemplateStringsArray, ...holes: readonly Hole[]): Html {
   const parts = texts.map((text, index) => text + fill(holes[index]));
   return { html: parts.join("") };

@@ -66,7 +66,7 @@ button.primary:hover:not(:disabled) { background: var(--accent-hover); border-co
 .tag.wait { color: var(--wait); background: var(--wait-bg); border-color: transparent; }
 b.bad { color: var(--bad); font-weight: 600; }
 
-/* The consent page, and what is said when it cannot be shown */
+/* The consent page, and the page for problems */
 .consent { display: grid; place-items: center; min-height: 100vh; padding: 1.5rem 1rem; }
 .sheet { width: 100%; max-width: 29rem; padding: 2rem; }
 .sheet header p:last-child,  .sheet.problem p:last-child { margin-top: .75rem; color: var(--quiet); }
