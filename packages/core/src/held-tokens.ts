@@ -4,6 +4,7 @@ import { mayReplace } from "./compare-and-set.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { Rejections } from "./rejections.js";
 import type { RetailerClient } from "./retailer-client.js";
+import { untilOver } from "./single-flight.js";
 import { unref } from "./timers.js";
 import { isExpired, renewalDueAt } from "./token-life.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
@@ -63,17 +64,13 @@ const MOST_UNSAVED = 16;
  *   may hold is remembered, and any of these may be replaced.
  */
 export class HeldTokens {
+  // Read on the way that nearly every call goes, and written in this class only.
   /** While `checkedAt <= now < goodUntil`, this is handed out and nothing else needs to be done. */
   access: AccessToken | undefined = undefined;
   goodUntil: number = Number.NEGATIVE_INFINITY;
   /** The copy is the answer to a question; this is when that question was sent, epoch milliseconds. */
   checkedAt: number = Number.NEGATIVE_INFINITY;
   readonly domainPrefix: DomainPrefix;
-  /** The renewal under way; only `renew` of renewals.ts sets it. */
-  renewing: Promise<Renewal> | undefined = undefined;
-
-  /** Kept for the next request of this retailer; only `client` of stored-tokens.ts sets it. */
-  client: RetailerClient | undefined = undefined;
 
   readonly #around: Surroundings;
   #set: TokenSet | undefined = undefined;
@@ -84,6 +81,8 @@ export class HeldTokens {
   #asked = 0;
   #answered = 0;
   #look: Look | undefined = undefined;
+  #renewing: Promise<Renewal> | undefined = undefined;
+  #client: RetailerClient | undefined = undefined;
   #saving: Promise<void> | undefined = undefined;
   /** Logins and disconnects whose save is under way. */
   #loggingIn = 0;
@@ -99,17 +98,37 @@ export class HeldTokens {
     return this.#set;
   }
 
+  /** The renewal under way. */
+  get renewing(): Promise<Renewal> | undefined {
+    return this.#renewing;
+  }
+
+  /** The client that was kept for the next request of this retailer. */
+  get client(): RetailerClient | undefined {
+    return this.#client;
+  }
+
+  keepClient(client: RetailerClient): RetailerClient {
+    this.#client = client;
+    return client;
+  }
+
   get isUnsaved(): boolean {
     return this.#unsavedOver.length > 0;
   }
 
   /** Whether dropping this object would lose something: work under way, or an unsaved set. */
   get isNeeded(): boolean {
-    return Boolean(this.#look || this.renewing || this.#saving || this.#loggingIn) || this.isUnsaved;
+    return Boolean(this.#look || this.#renewing || this.#saving || this.#loggingIn) || this.isUnsaved;
   }
 
   get hasRejections(): boolean {
     return this.#rejections !== undefined;
+  }
+
+  /** Another object takes this one's place: callers that still have this one go there. */
+  retire(): void {
+    this.goodUntil = Number.NEGATIVE_INFINITY;
   }
 
   isLive(set: TokenSet, now: number = this.#around.clock()): boolean {
@@ -234,6 +253,14 @@ export class HeldTokens {
     this.#rejections?.startAnew();
     if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);
     else this.#distrust();
+  }
+
+  /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */
+  renewOnce(work: () => Promise<Renewal>): Promise<Renewal> {
+    this.#renewing ??= untilOver(work, () => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
   }
 
   /** Tries again to save the copy. Every use does so until the store takes it. */

@@ -38,7 +38,7 @@ test("one with something to lose stays: work under way, an unsaved set, a reject
   const [looking, renewing, loggingIn, unsaved, rejected] = meet(20_000) as HeldTokens[];
   store.load = () => new Promise(() => {});
   void looking?.look(looking.asked);
-  if (renewing) renewing.renewing = Promise.resolve({ set: set(renewing.domainPrefix), isIssuedHere: true });
+  void renewing?.renewOnce(() => new Promise(() => {}));
   void loggingIn?.logIn(undefined, () => new Promise(() => {}));
   store.load = async () => set("shop-3" as DomainPrefix);
   store.save = async () => Promise.reject(new Error("away"));
@@ -54,7 +54,7 @@ test("one with something to lose stays: work under way, an unsaved set, a reject
 test("one that is forgotten leaves nothing behind, unless something would be lost", () => {
   const { known, meet, retailers } = start();
   const [idle, busy] = meet(2) as [HeldTokens, HeldTokens];
-  busy.renewing = Promise.resolve({ set: set(busy.domainPrefix), isIssuedHere: true });
+  void busy.renewOnce(() => new Promise(() => {}));
   for (const retailer of [idle, busy]) retailers.forget(retailer);
   expect(known()).toEqual([busy]);
 });

@@ -40,7 +40,7 @@ export function knownRetailers(
 
   function drop(retailer: HeldTokens): void {
     retailers.delete(retailer.domainPrefix);
-    retailer.goodUntil = Number.NEGATIVE_INFINITY; // those who still have it look for the new one
+    retailer.retire();
   }
 
   function makeRoom(): void {

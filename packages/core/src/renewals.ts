@@ -12,7 +12,6 @@ import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { type Lock, underLock } from "./lock.js";
 import { noteFailure } from "./renewal-failure.js";
 import { limitOf, refusalOf } from "./set-notes.js";
-import { join } from "./single-flight.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
@@ -49,7 +48,7 @@ export function renewals(options: RenewalOptions): Renewals {
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
-    return join<"renewing", HeldTokens>(held, "renewing", async () => {
+    return held.renewOnce(async () => {
       try {
         return await underLock(lock, `${clientId}/${held.domainPrefix}`, () => renewLocked(held, stale));
       } catch (error) {

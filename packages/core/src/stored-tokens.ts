@@ -85,8 +85,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     source: (domainPrefix) => sourceOf(known(domainPrefix)),
     client(domainPrefix, make) {
       const held = known(domainPrefix);
-      held.client ??= make(held.domainPrefix, sourceOf(held));
-      return held.client;
+      return held.client ?? held.keepClient(make(held.domainPrefix, sourceOf(held)));
     },
     async claim(key, forMs) {
       if (typeof key !== "string" || key === "") throw new TypeError("key must be a non-empty text");
