@@ -2,10 +2,10 @@ import { type CompareAndSet, compareAndSet, notSaved } from "./compare-and-set.j
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, StoredTokensError, StoreFailedError } from "./errors.js";
 import { type RetailerStatus, retailerStatus } from "./retailer-status.js";
+import type { Versions } from "./set-versions.js";
 import { storeAnswer } from "./store-answer.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
-import type { Versions } from "./versions.js";
 
 /** A token store as the rest of core uses it: records are checked, errors show no secret, saves are tried again. */
 export interface CheckedStore extends CompareAndSet {

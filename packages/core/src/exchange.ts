@@ -7,11 +7,11 @@ import { type RetailPosEvent, tell } from "./events.js";
 import type { LoginBackOff } from "./login-back-off.js";
 import { type LoginTurnOptions, loginTurns } from "./login-turns.js";
 import type { CheckedOptions } from "./options.js";
+import type { Versions } from "./set-versions.js";
 import type { StoredTokens } from "./stored-tokens.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { ExchangeExtra } from "./token-grants.js";
 import { quiet, type TokenSet } from "./token-set.js";
-import type { Versions } from "./versions.js";
 
 export interface ExchangeOptions
   extends LoginTurnOptions,

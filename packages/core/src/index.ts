@@ -8,7 +8,7 @@ export { type RetailPos, retailPos } from "./retail-pos.js";
 export type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
 export type { RetailPosOptions } from "./options.js";
 export type { AcceptRetailer } from "./accept-retailer.js";
-export { type Settings, settingsFromEnv } from "./settings.js";
+export { type Settings, settingsFromEnv } from "./settings-from-env.js";
 export type { AuthorizationRequest } from "./authorization-url.js";
 export type { ExchangeExtra } from "./token-grants.js";
 export type { TokenAsk, TokenSource } from "./token-source.js";
@@ -66,7 +66,7 @@ export {
   type RetailerOf,
   requestBearer,
 } from "./request-bearer.js";
-export type { RequestMessage } from "./request-headers.js";
+export type { RequestMessage } from "./incoming-authorization.js";
 
 // For those who write a login for another framework
 export { redirectUri as checkedRedirectUri } from "./addresses.js";

@@ -1,10 +1,10 @@
-import { claimsInMemory } from "./claims.js";
 import type { DomainPrefix } from "./domain-prefix.js";
+import { claimsInMemory } from "./memory-claims.js";
 import { statusOf } from "./retailer-status.js";
+import { areOfTwoApplications } from "./set-versions.js";
 import { storePages } from "./store-pages.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";
-import { areOfTwoApplications } from "./versions.js";
 
 /** A set as one flat object. With many retailers, these take most of the memory. */
 interface Kept {

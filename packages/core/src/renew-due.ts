@@ -1,7 +1,7 @@
+import { pagesThrough, shuffled } from "./all-retailers.js";
 import type { BackOff } from "./back-off.js";
 import type { CheckedStore } from "./checked-store.js";
 import { isRetailPosError, NotConnectedError, ReconnectRequiredError } from "./errors.js";
-import { pagesThrough, shuffled } from "./fleet.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import { noteFailure } from "./renewal-failure.js";

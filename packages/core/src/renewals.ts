@@ -12,10 +12,10 @@ import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { type Lock, underLock } from "./lock.js";
 import { noteFailure } from "./renewal-failure.js";
 import { limitOf, refusalOf } from "./set-notes.js";
+import type { Versions } from "./set-versions.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
-import type { Versions } from "./versions.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
 export interface Renewals {

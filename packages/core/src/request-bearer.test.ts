@@ -6,8 +6,8 @@ import {
   ReconnectRequiredError,
   type RetailPosError,
 } from "./errors.js";
+import type { RequestMessage } from "./incoming-authorization.js";
 import { type BearerOptions, type RequestBearer, requestBearer } from "./request-bearer.js";
-import type { RequestMessage } from "./request-headers.js";
 import { type RetailPos, retailPos } from "./retail-pos.js";
 
 const T0 = Date.UTC(2030, 0, 1);

@@ -1,7 +1,7 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, NotConnectedError } from "./errors.js";
+import { type RequestMessage, setAuthorization } from "./incoming-authorization.js";
 import { type PersonalTokenOptions, personalToken } from "./personal-token.js";
-import { type RequestMessage, setAuthorization } from "./request-headers.js";
 import type { RetailPos } from "./retail-pos.js";
 import type { RetailerClient } from "./retailer-client.js";
 import type { AccessToken } from "./token-set.js";

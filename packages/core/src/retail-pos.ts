@@ -8,12 +8,12 @@ import { checkOptions, type RetailPosOptions } from "./options.js";
 import type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
 import { type RetailerClient, retailerClients } from "./retailer-client.js";
 import type { RetailerStatus } from "./retailer-status.js";
+import { versionsOf } from "./set-versions.js";
 import { storedTokens } from "./stored-tokens.js";
 import { tokenEndpoint } from "./token-endpoint.js";
 import type { ExchangeExtra } from "./token-grants.js";
 import type { TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
-import { versionsOf } from "./versions.js";
 
 /** Login, tokens and calls for all retailers of one application. */
 export interface RetailPos {

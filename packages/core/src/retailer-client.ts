@@ -1,7 +1,7 @@
 import { addressWithin } from "./call-address.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { RejectedByApiError } from "./errors.js";
-import { withoutSecrets } from "./secrets.js";
+import { withoutSecrets } from "./errors-without-secrets.js";
 import type { AccessToken } from "./token-set.js";
 import type { TokenAsk, TokenSource } from "./token-source.js";
 

@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { parseDomainPrefix } from "./domain-prefix.js";
+import { inPlainWords, withoutSecrets } from "./errors-without-secrets.js";
 import { personalToken } from "./personal-token.js";
 import { requestBearer } from "./request-bearer.js";
 import { retailPos } from "./retail-pos.js";
-import { inPlainWords, withoutSecrets } from "./secrets.js";
 import { quiet, type TokenSet } from "./token-set.js";
 
 const SECRET = "canary-4d7a";
@@ -20,7 +20,7 @@ describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", ()
   });
 
   test("errors are looked at and cleaned as everywhere", async () => {
-    const fresh = await import("./secrets.js");
+    const fresh = await import("./errors-without-secrets.js");
     const harmless = new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
     await vi.waitFor(() => expect(fresh.withoutSecrets(harmless, [SECRET])).toBe(harmless));
     const error = Object.assign(new TypeError(`failed for ${SECRET}`), { config: SECRET, code: "X" });
@@ -30,7 +30,7 @@ describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", ()
   });
 
   test("what fails before the printer is there is cleaned unseen", async () => {
-    const { withoutSecrets } = await import("./secrets.js");
+    const { withoutSecrets } = await import("./errors-without-secrets.js");
     const cleaned = withoutSecrets(Object.assign(new Error(SECRET), { config: SECRET }), [SECRET]);
     expect(inspect(cleaned, { showHidden: true, depth: 9 })).not.toContain(SECRET);
   });

@@ -1,7 +1,7 @@
 import { within } from "./deadline.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, StoreFailedError, type StoreOperation } from "./errors.js";
-import { inPlainWords, withoutSecrets } from "./secrets.js";
+import { inPlainWords, withoutSecrets } from "./errors-without-secrets.js";
 import { doingOf } from "./store-failure.js";
 import type { TokenSet } from "./token-set.js";
 

@@ -1,5 +1,5 @@
 import { StoreFailedError, type StoreOperation } from "./errors.js";
-import { redact } from "./secret-forms.js";
+import { redact } from "./redact.js";
 
 /** One operation of a store, for the error if it fails. */
 export interface StoreTask {

@@ -1,26 +1,26 @@
+import { pagesThrough } from "./all-retailers.js";
 import type { BackOff } from "./back-off.js";
 import { checkedStore } from "./checked-store.js";
-import { claimsInMemory } from "./claims.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import type { RateLimitedError } from "./errors.js";
 import type { RetailPosEvent } from "./events.js";
-import { pagesThrough } from "./fleet.js";
 import { HeldTokens } from "./held-tokens.js";
 import { knownRetailers } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
+import { claimsInMemory } from "./memory-claims.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./renew-due.js";
 import { noteFailure } from "./renewal-failure.js";
 import { renewals as newRenewals } from "./renewals.js";
 import type { RetailerClient } from "./retailer-client.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
 import { limitOf } from "./set-notes.js";
+import type { Versions } from "./set-versions.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
 import { tokenEvents } from "./token-events.js";
 import { copied, problemWith, quiet, type TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
-import type { Versions } from "./versions.js";
 
 /** The tokens of all retailers of one application: kept in a store, renewed before they end. */
 export interface StoredTokens {

@@ -1,6 +1,6 @@
 import { ClientRefusedError, TokenEndpointError, TokenResponseError } from "./errors.js";
-import { redact } from "./secret-forms.js";
-import { withoutSecrets } from "./secrets.js";
+import { withoutSecrets } from "./errors-without-secrets.js";
+import { redact } from "./redact.js";
 import type { Grant } from "./token-grants.js";
 import type { Answer } from "./token-post.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";

@@ -2,7 +2,7 @@ import { type Addresses, tokenUrl } from "./addresses.js";
 import { bodyOf } from "./answer-body.js";
 import { within } from "./deadline.js";
 import { TokenEndpointError } from "./errors.js";
-import { withoutSecrets } from "./secrets.js";
+import { withoutSecrets } from "./errors-without-secrets.js";
 import type { Grant } from "./token-grants.js";
 
 export interface PostOptions {

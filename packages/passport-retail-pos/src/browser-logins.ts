@@ -6,7 +6,7 @@ import {
   type SpentStates,
 } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { browsersOf } from "./browser.js";
+import { browsersOf } from "./browser-cookie.js";
 import { put, type Session, sessionIdOf } from "./sessions.js";
 import { type SessionLogin, startedLogins } from "./started-logins.js";
 

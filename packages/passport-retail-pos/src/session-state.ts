@@ -1,6 +1,6 @@
 import { alreadyUsed, isInTime, newLogin, type PendingLogin, underWay } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser.js";
+import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser-cookie.js";
 import { type BrowserLoginOptions, browserLogins } from "./browser-logins.js";
 import { carryAcrossRegenerate } from "./regenerate.js";
 import { put, type Session, save, sessionOf, stillPending } from "./sessions.js";

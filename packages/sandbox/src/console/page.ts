@@ -4,9 +4,9 @@ import type { Answer } from "../service/http.js";
 import { type Html, html } from "../service/pages/html.js";
 import { brand, pageAnswer } from "../service/pages/page.js";
 import type { Service } from "../service/service.js";
+import { duration } from "./formatting.js";
 import { requestRow } from "./request-row.js";
 import { storeCard } from "./store-card.js";
-import { duration } from "./words.js";
 
 /** The whole console, as it looks now. Its script keeps the pieces below up to date. */
 export function consolePage(service: Service, pageToken: string): Answer {

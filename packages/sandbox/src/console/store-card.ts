@@ -4,7 +4,7 @@ import { type Html, html } from "../service/pages/html.js";
 import { type PersonalToken, users } from "../service/personal-tokens.js";
 import type { Retailer } from "../service/retailer-accounts.js";
 import type { Service } from "../service/service.js";
-import { countdown, masked } from "./words.js";
+import { countdown, masked } from "./formatting.js";
 
 /** One store: the tokens of its newest login, the faults that were asked for, and the buttons for them. */
 export function storeCard(service: Service, prefix: string): Html {

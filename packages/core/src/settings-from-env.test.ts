@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { retailPos } from "./retail-pos.js";
-import { settingsFromEnv } from "./settings.js";
+import { settingsFromEnv } from "./settings-from-env.js";
 
 const complete = {
   RETAIL_POS_AUTH_URL: "https://auth.example",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { redact } from "./secret-forms.js";
+import { redact } from "./redact.js";
 
 const SECRET = "canary-4d7a";
 
