@@ -1,4 +1,28 @@
 #!/usr/bin/env node
 import { main } from "./main.js";
+import { wordsOf } from "./words.js";
+import { READER_GONE } from "./world.js";
 
-process.exitCode = await main(process.argv.slice(2), process);
+// What an application's module starts, connections above all, would keep this process alive without end: it ends when
+// the command does. Until then it lives, also if a store of the application's waits for nothing that Node knows of.
+const stop = new AbortController();
+const alive = setInterval(() => {}, 2 ** 30);
+
+// The first one lets what is under way end; the second ends the process.
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => stop.abort());
+// Whoever reads went away: `retail-pos list | head`, or a terminal that was closed.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stop.abort(READER_GONE));
+// Of the application's module: a connection whose errors nobody listens to.
+process.on("uncaughtException", (error) => {
+  process.stderr.write(`retail-pos: ${wordsOf(error)}\n`);
+  process.exit(1);
+});
+
+const { env, stdin, stdout, stderr } = process;
+const terminal = { env, stdin, stdout, stderr, signal: stop.signal, clock: Date.now };
+const exitCode = await main(process.argv.slice(2), terminal);
+clearInterval(alive);
+await Promise.all(
+  [stdout, stderr].map((stream) => new Promise<void>((done) => stream.write("", () => done()))),
+);
+process.exit(stop.signal.aborted ? 1 : exitCode);

@@ -1,31 +1,95 @@
-import type { World } from "./world.js";
+import { readFileSync } from "node:fs";
+import { wordsOf } from "./words.js";
+import { READER_GONE, type Terminal } from "./world.js";
+import { WrongUse } from "./wrong-use.js";
 
 const help = `Usage: retail-pos <command> [options]
 
   doctor <address>   look at a running application's login, and say what would break
 
-retail-pos <command> --help says more about each.
+With an application's own store (--client <module>):
+
+  list               the connected retailers, and who of them has to log in again
+  status <prefix>    one retailer
+  renew-due          renew the tokens that are due
+  disconnect <...>   forget retailers
+
+retail-pos <command> --help says more about each; --version which version this is.
+
+Exit code: 0; 1 if something failed; 2 if the command makes no sense, and nothing was done.
 `;
 
-type Command = (args: string[], world: World) => Promise<number>;
+interface Command {
+  run(args: string[], terminal: Terminal): Promise<number>;
+  /** The doctor shows its own. */
+  readonly help?: string;
+}
 
 /** Loaded when they are asked for: a command waits for its own parts only. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  doctor: async () => (await import("./doctor/command.js")).doctor,
+  doctor: async () => {
+    const { doctor } = await import("./doctor/command.js");
+    return { run: (args, terminal) => Promise.race([doctor(args, terminal), stopped(terminal.signal)]) };
+  },
+  list: () => import("./commands/list.js"),
+  status: () => import("./commands/status.js"),
+  "renew-due": () => import("./commands/renew-due.js"),
+  disconnect: () => import("./commands/disconnect.js"),
 };
 
 /** Runs the command that the arguments name; the result is its exit code. */
-export async function main([name, ...args]: string[], world: World): Promise<number> {
+export async function main([name, ...args]: string[], terminal: Terminal): Promise<number> {
+  const { stdout, stderr } = terminal;
   if (name === "--help" || name === "-h" || name === "help") {
-    world.stdout.write(help);
+    stdout.write(help);
+    return 0;
+  }
+  if (name === "--version") {
+    stdout.write(`${version()}\n`);
     return 0;
   }
   if (name === undefined) {
-    world.stderr.write(help);
+    stderr.write(help);
     return 2;
   }
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (load) return (await load())(args, world);
-  world.stderr.write("retail-pos: there is no such command\nTry retail-pos --help.\n");
+  if (load) return runCommand(name, await load(), args, terminal);
+  stderr.write("retail-pos: there is no such command\nTry retail-pos --help.\n");
   return 2;
+}
+
+async function runCommand(
+  name: string,
+  command: Command,
+  args: string[],
+  terminal: Terminal,
+): Promise<number> {
+  const { stdout, stderr, signal } = terminal;
+  if (command.help !== undefined && args.some((word) => word === "--help" || word === "-h")) {
+    stdout.write(command.help);
+    return 0;
+  }
+  try {
+    return await command.run(args, terminal);
+  } catch (error) {
+    if (signal.aborted) {
+      if (signal.reason !== READER_GONE) stderr.write(`retail-pos ${name}: stopped before the end\n`);
+      return 1;
+    }
+    const isWrongUse = error instanceof WrongUse || error instanceof TypeError;
+    stderr.write(`retail-pos ${name}: ${wordsOf(error)}\n`);
+    if (isWrongUse) stderr.write(`Try retail-pos ${name} --help.\n`);
+    return isWrongUse ? 2 : 1;
+  }
+}
+
+/** Rejects when the signal comes: a command that changes nothing has nothing to end. */
+function stopped(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
 }

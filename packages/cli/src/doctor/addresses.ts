@@ -12,8 +12,3 @@ export function isReadableOnTheWay(url: URL): boolean {
 export function shown({ origin, pathname }: URL): string {
   return origin + pathname;
 }
-
-/** A stranger's words, safe for a terminal. */
-export function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]+/g, "?").slice(0, 300);
-}

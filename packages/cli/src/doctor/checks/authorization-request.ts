@@ -1,4 +1,4 @@
-import { printable } from "../addresses.js";
+import { printable } from "../../output.js";
 import { type Finding, ok, problem } from "../finding.js";
 
 const CHECK = "authorization-request";

@@ -1,4 +1,5 @@
-import { isReadableOnTheWay, printable } from "../addresses.js";
+import { printable } from "../../output.js";
+import { isReadableOnTheWay } from "../addresses.js";
 import { type Finding, ok, problem, skipped, warning } from "../finding.js";
 
 const CHECK = "redirect-uri";

@@ -1,5 +1,6 @@
 import { CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
-import { isLoopback, printable } from "../addresses.js";
+import { printable } from "../../output.js";
+import { isLoopback } from "../addresses.js";
 import { type Finding, ok, problem, warning } from "../finding.js";
 import type { CookieFrom } from "../login.js";
 

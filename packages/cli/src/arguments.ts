@@ -1,0 +1,71 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { type DomainPrefix, isRetailPosError, parseDomainPrefix } from "@retail-pos/core";
+import { WrongUse } from "./wrong-use.js";
+
+type Flags = NonNullable<ParseArgsConfig["options"]>;
+type Parsed<F extends Flags> = ReturnType<
+  typeof parseArgs<{ options: F; strict: true; allowPositionals: true; args: string[] }>
+>;
+
+/** Flags that every command with an application takes. */
+type ApplicationFlags = {
+  readonly client: { readonly type: "string" };
+  readonly json: { readonly type: "boolean" };
+  readonly help: { readonly type: "boolean"; readonly short: "h" };
+};
+
+export const APPLICATION_FLAGS: ApplicationFlags = {
+  client: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+};
+
+/** @throws {WrongUse} saying which flag is wrong, and no value. */
+export function readArguments<F extends Flags>(args: string[], options: F): Parsed<F> {
+  try {
+    return parseArgs({ args, options, strict: true, allowPositionals: true });
+  } catch (error) {
+    throw new WrongUse((error as Error).message.split(". ")[0] as string);
+  }
+}
+
+/** @throws {WrongUse} there are words that are no flags. */
+export function expectFlagsOnly(positionals: readonly string[]): void {
+  if (positionals.length > 0)
+    throw new WrongUse("this command takes flags only, and a word that is none was given");
+}
+
+/** @throws {WrongUse} one of them is no label; none is repeated, since it may be anything. */
+export function domainPrefixesIn(words: readonly string[]): DomainPrefix[] {
+  const prefixes = words.map((word, index) => {
+    try {
+      return parseDomainPrefix(word);
+    } catch (error) {
+      if (!isRetailPosError(error)) throw error;
+      const which = words.length > 1 ? ` (number ${index + 1})` : "";
+      throw new WrongUse(`${error.message}${which}`);
+    }
+  });
+  return [...new Set(prefixes)];
+}
+
+/** @throws {WrongUse} */
+export function wholeNumberIn(flag: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new WrongUse(`${flag} must be a whole number`);
+  return Number(text);
+}
+
+const UNITS = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * A length of time, in milliseconds: "30s", "45m", "1h", "2d"; or "today", the time until midnight here.
+ *
+ * @throws {WrongUse}
+ */
+export function lengthIn(flag: string, text: string, now: number): number {
+  if (text === "today") return new Date(now).setHours(24, 0, 0, 0) - now;
+  const [, number, unit] = /^(\d{1,6})(s|m|min|h|d)$/.exec(text) ?? [];
+  if (number === undefined)
+    throw new WrongUse(`${flag} must be a length of time: 30s, 45m, 1h, 2d, or today`);
+  return Number(number) * UNITS[unit as keyof typeof UNITS];
+}

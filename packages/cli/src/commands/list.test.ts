@@ -1,0 +1,134 @@
+import { memoryStore, type TokenStore } from "@retail-pos/core";
+import { expect, test } from "vitest";
+import { moduleOf } from "../../testing/module.js";
+import { clientOn, HOUR, NOON, setOf } from "../../testing/records.js";
+import { run } from "../../testing/terminal.js";
+
+const clock = () => NOON;
+
+/** Four retailers: one that lives, one that has ended, one that was refused, one without a known end. */
+async function fleet(): Promise<string> {
+  const store = memoryStore();
+  await store.save(setOf("harbour-coffee"));
+  await store.save(setOf("late-books", { access: { value: "canary", expiresAt: NOON - 3 * HOUR } }));
+  await store.save(setOf("old-toys", { refusedAt: NOON - 50 * HOUR, scope: "products:read" }));
+  await store.save(setOf("zero", { access: { value: "canary" } }));
+  return moduleOf({ client: clientOn(store) });
+}
+
+test("a terminal gets columns with local times, how long it is, and the sum", async () => {
+  const { exitCode, stdout, stderr } = await run(["list", "--client", await fleet()], { clock, isTTY: true });
+  expect(stdout).toBe(`RETAILER        ISSUED            ACCESS TOKEN
+harbour-coffee  2030-06-15 10:00  ends in 6 h (2030-06-15 18:00)
+late-books      2030-06-15 10:00  ended 3 h ago (2030-06-15 09:00)
+old-toys        2030-06-15 10:00  log in again: refused 2 d ago (2030-06-13 10:00)
+zero            2030-06-15 10:00  end unknown
+
+3 connected
+1 of these with an access token that has ended
+1 must log in again
+`);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+});
+
+test("a pipe gets a line with tabs for each, instants for machines, and no sum", async () => {
+  const { exitCode, stdout, stderr } = await run(["list", "--client", await fleet()], { clock });
+  const iso = (at: number) => new Date(at).toISOString();
+  const issued = iso(NOON - 2 * HOUR);
+  expect(stdout.split("\n").map((line) => line.split("\t"))).toEqual([
+    ["harbour-coffee", "connected", issued, iso(NOON + 6 * HOUR), "-"],
+    ["late-books", "ended", issued, iso(NOON - 3 * HOUR), "-"],
+    ["old-toys", "refused", issued, iso(NOON + 6 * HOUR), iso(NOON - 50 * HOUR)],
+    ["zero", "connected", issued, "-", "-"],
+    [""],
+  ]);
+  expect(stderr).toBe("3 connected, 1 of these with an access token that has ended, 1 must log in again\n");
+  expect(exitCode).toBe(0);
+});
+
+test("--json: a line for each retailer, as the client has it, and nothing else", async () => {
+  const { stdout, stderr } = await run(["list", "--json", "--client", await fleet()], { clock });
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines).toHaveLength(4);
+  expect(JSON.parse(lines[2] as string)).toEqual({
+    domainPrefix: "old-toys",
+    issuedAt: NOON - 2 * HOUR,
+    expiresAt: NOON + 6 * HOUR,
+    refusedAt: NOON - 50 * HOUR,
+    scope: "products:read",
+  });
+  expect(stderr).toBe("");
+});
+
+test.each([
+  [["--refused"], ["old-toys"]],
+  [["--due", "1h"], ["late-books"]],
+  [
+    ["--due", "6h"],
+    ["harbour-coffee", "late-books"],
+  ],
+  [["--due", "359m"], ["late-books"]],
+  [
+    ["--due", "today"],
+    ["harbour-coffee", "late-books"],
+  ],
+  [
+    ["--due", "1h", "--refused"],
+    ["late-books", "old-toys"],
+  ],
+])("%j shows %j", async (flags, names) => {
+  const { stdout } = await run(["list", "--json", ...flags, "--client", await fleet()], { clock });
+  const shown = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).domainPrefix);
+  expect(shown).toEqual(names);
+});
+
+test("an empty store is no failure", async () => {
+  const client = moduleOf({ client: clientOn(memoryStore()) });
+  expect(await run(["list", "--client", client], { clock, isTTY: true })).toMatchObject({
+    exitCode: 0,
+    stdout: "0 connected\n0 of these with an access token that has ended\n0 must log in again\n",
+  });
+});
+
+const { load, save, remove } = memoryStore();
+const page = { retailers: [{ domainPrefix: "shop", issuedAt: 1 }], cursor: "again" };
+test.each<[string, unknown, number, RegExp]>([
+  ["that cannot list", undefined, 2, /store has no list/],
+  ["whose list goes round", async () => page, 1, /does not come to an end/],
+  ["whose list never ends", endless(), 1, /does not come to an end/],
+  ["whose list answers nothing", async () => undefined, 1, /answered no page/],
+  [
+    "whose list fails",
+    async () => Promise.reject(new Error("canary-1 of access-canary")),
+    1,
+    /could not list/,
+  ],
+])("a store %s: a word about why, no secret", async (_name, list, exitCode, words) => {
+  const store = { load, save, remove, list } as TokenStore;
+  const ran = await run(["list", "--json", "--client", moduleOf({ client: clientOn(store) })]);
+  expect(ran.exitCode).toBe(exitCode);
+  expect(ran.stderr).toMatch(words);
+  expect(ran.stderr).not.toContain("canary");
+});
+
+function endless() {
+  let pages = 0;
+  return async () => ({ retailers: [], cursor: `cursor-${pages++}` });
+}
+
+test("a signal stops it between two retailers: exit code 1", async () => {
+  const store = memoryStore();
+  for (let each = 0; each < 100; each += 1) await store.save(setOf(`shop-${each}`));
+  const stop = new AbortController();
+  const client = moduleOf({ client: clientOn(store) });
+  const { exitCode, stdout, stderr } = await run(["list", "--client", client], {
+    signal: stop.signal,
+    onOutput: (line) => line.startsWith("shop-17") && stop.abort(),
+  });
+  expect(exitCode).toBe(1);
+  expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^shop-17\t/);
+  expect(stderr).toBe("retail-pos list: stopped before the end\n");
+});

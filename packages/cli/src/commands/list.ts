@@ -1,0 +1,76 @@
+import type { RetailerStatus } from "@retail-pos/core";
+import { loadApplication } from "../application.js";
+import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments } from "../arguments.js";
+import { printSum } from "../outcomes.js";
+import { print } from "../output.js";
+import { progressOn } from "../progress.js";
+import { statusTable } from "../status-table.js";
+import { grouped } from "../times.js";
+import type { Terminal } from "../world.js";
+
+export const help = `Usage: retail-pos list --client <module> [options]
+
+Lists the connected retailers, with what the store knows of their tokens. No token is shown.
+
+  --client <module>  a module of yours that exports client, what retailPos() gave
+  --refused          only those who have to log in again: the service refused their refresh token
+  --due <length>     only those whose access token ends within that time, or has ended, and that are
+                     not refused: 30s, 45m, 1h, 2d, or today. With --refused: those as well
+  --json             one line of JSON for each retailer; instants are epoch milliseconds
+  --help             show this
+`;
+
+const flags = { ...APPLICATION_FLAGS, refused: { type: "boolean" }, due: { type: "string" } } as const;
+
+/** Runs the command; the result is its exit code. */
+export async function run(args: string[], terminal: Terminal): Promise<number> {
+  const { values, positionals } = readArguments(args, flags);
+  expectFlagsOnly(positionals);
+  const now = terminal.clock();
+  const withinMs = values.due === undefined ? undefined : lengthIn("--due", values.due, now);
+  const isWanted = filter(values.refused, withinMs === undefined ? undefined : now + withinMs);
+  const { client } = await loadApplication(values.client, terminal.signal, "client");
+
+  const table = statusTable(terminal, now);
+  const progress = terminal.stdout.isTTY ? undefined : progressOn(terminal, terminal.clock);
+  const counts = { stored: 0, shown: 0, refused: 0, ended: 0 };
+  for await (const status of client.retailers({ signal: terminal.signal })) {
+    counts.stored += 1;
+    if (status.refusedAt !== undefined) counts.refused += 1;
+    else if (status.expiresAt !== undefined && status.expiresAt <= now) counts.ended += 1;
+    progress?.show(() => `${grouped(counts.stored)} retailers`);
+    if (!isWanted(status)) continue;
+    counts.shown += 1;
+    await (values.json ? print(terminal, JSON.stringify(status)) : table.row(status));
+  }
+  await table.end();
+  progress?.clear();
+  if (!values.json) await sum(terminal, counts);
+  return 0;
+}
+
+function filter(
+  refused: boolean | undefined,
+  endsBefore: number | undefined,
+): (status: RetailerStatus) => boolean {
+  if (!refused && endsBefore === undefined) return () => true;
+  return ({ refusedAt, expiresAt }) => {
+    if (refusedAt !== undefined) return refused === true;
+    return endsBefore !== undefined && expiresAt !== undefined && expiresAt <= endsBefore;
+  };
+}
+
+/** Below the table on a terminal; beside it where the table goes into a pipe. */
+async function sum(
+  terminal: Terminal,
+  { stored, shown, refused, ended }: { stored: number; shown: number; refused: number; ended: number },
+): Promise<void> {
+  const { isTTY } = terminal.stdout;
+  if (isTTY && shown > 0) await print(terminal, "");
+  await printSum(terminal, isTTY !== true, [
+    ...(shown === stored ? [] : [["shown", shown] as const]),
+    ["connected", stored - refused],
+    ["of these with an access token that has ended", ended],
+    ["must log in again", refused],
+  ]);
+}

@@ -1,0 +1,66 @@
+import { loadApplication } from "../application.js";
+import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments, wholeNumberIn } from "../arguments.js";
+import { printSum } from "../outcomes.js";
+import { print } from "../output.js";
+import { progressOn } from "../progress.js";
+import { lengthOf } from "../times.js";
+import type { Terminal } from "../world.js";
+
+export const help = `Usage: retail-pos renew-due --client <module> [options]
+
+Renews the tokens of all retailers that are due, for a job that runs now and then. Runs in many
+processes at once renew each retailer once. Ctrl-C stops it: what is under way ends first.
+
+  --client <module>   a module of yours that exports client, what retailPos() gave
+  --within <length>   what ends within that time: 45m, 1h (default: what a call would renew early)
+  --concurrency <n>   how many at a time, 1 to 1000 (default 8)
+  --json              the report as one line of JSON
+  --help              show this
+
+Exit code: 1 if a renewal failed or the run was stopped. A refused retailer is no failure: it has to
+log in again, and retail-pos list --refused names it.
+`;
+
+const flags = {
+  ...APPLICATION_FLAGS,
+  within: { type: "string" },
+  concurrency: { type: "string" },
+} as const;
+
+/** Runs the command; the result is its exit code. */
+export async function run(args: string[], terminal: Terminal): Promise<number> {
+  const { values, positionals } = readArguments(args, flags);
+  expectFlagsOnly(positionals);
+  const { signal, clock } = terminal;
+  const startedAt = clock();
+  const ask = {
+    signal,
+    ...(values.within !== undefined && { withinMs: lengthIn("--within", values.within, startedAt) }),
+    ...(values.concurrency !== undefined && {
+      concurrency: wholeNumberIn("--concurrency", values.concurrency),
+    }),
+  };
+  const { client } = await loadApplication(values.client, terminal.signal, "client");
+  const progress = progressOn(terminal, clock);
+  const showing = setInterval(
+    () => progress.show(() => `renewing for ${lengthOf(clock() - startedAt)}`),
+    1000,
+  );
+  const report = await client.renewDue(ask).finally(() => {
+    clearInterval(showing);
+    progress.clear();
+  });
+  if (values.json) await print(terminal, JSON.stringify(report));
+  else {
+    await printSum(terminal, false, [
+      ["retailers seen", report.seen],
+      ["of these due", report.due],
+      ["renewed", report.renewed],
+      ["refused: must log in again", report.refused],
+      ["failed: the client's observe was told why", report.failed],
+      ["renewed meanwhile by another process", report.elsewhere],
+    ]);
+  }
+  if (report.stopped) terminal.stderr.write("Stopped before the end: the next run renews what is left.\n");
+  return report.failed > 0 || report.stopped ? 1 : 0;
+}

@@ -1,0 +1,52 @@
+import type { DomainPrefix, RetailerStatus } from "@retail-pos/core";
+import { loadApplication } from "../application.js";
+import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
+import { coloured, print, printable } from "../output.js";
+import { tokenOf } from "../status-table.js";
+import { lengthOf, localTime } from "../times.js";
+import type { Terminal } from "../world.js";
+import { WrongUse } from "../wrong-use.js";
+
+export const help = `Usage: retail-pos status <domain prefix> --client <module> [options]
+
+Says what the store knows of one retailer's tokens, as it is now. No token is shown.
+
+  --client <module>  a module of yours that exports client, what retailPos() gave
+  --json             one line of JSON; instants are epoch milliseconds
+  --help             show this
+
+Exit code: 1 if nothing is stored for the retailer.
+`;
+
+/** Runs the command; the result is its exit code. */
+export async function run(args: string[], terminal: Terminal): Promise<number> {
+  const { values, positionals } = readArguments(args, APPLICATION_FLAGS);
+  const [domainPrefix] = domainPrefixesIn(positionals);
+  if (domainPrefix === undefined) throw new WrongUse("the domain prefix of a retailer is missing");
+  if (positionals.length > 1) throw new WrongUse("only one domain prefix is taken");
+  const { client } = await loadApplication(values.client, terminal.signal, "client");
+  const found = await client.status(domainPrefix);
+  if (!found) return unknown(terminal, domainPrefix);
+  if (values.json) await print(terminal, JSON.stringify(found));
+  else
+    for (const [name, text] of linesOf(terminal, found)) await print(terminal, `${name.padEnd(14)}${text}`);
+  return 0;
+}
+
+function unknown({ stderr }: Terminal, domainPrefix: DomainPrefix): number {
+  stderr.write(
+    `retail-pos status: nothing is stored for ${domainPrefix}: it never logged in, or was disconnected\n`,
+  );
+  return 1;
+}
+
+function linesOf({ stdout, clock }: Terminal, found: RetailerStatus): [name: string, text: string][] {
+  const now = clock();
+  const { text, colour } = tokenOf(found, now);
+  return [
+    ["Retailer", found.domainPrefix],
+    ["Access token", colour ? coloured(stdout, colour, text) : text],
+    ["Issued", `${lengthOf(now - found.issuedAt)} ago (${localTime(found.issuedAt)})`],
+    ...(found.scope === undefined ? [] : [["Scope", printable(found.scope)] as [string, string]]),
+  ];
+}

@@ -1,0 +1,51 @@
+import { type DomainPrefix, type RetailerStatus, retailPos, type TokenStore } from "@retail-pos/core";
+
+/** So many retailers are worked on at a time. */
+const CONCURRENCY = 16;
+
+/**
+ * All retailers of a store, page by page, as core goes through them: what is listed is checked, a list that goes round
+ * or never answers is an error.
+ */
+export function retailersIn(store: TokenStore, signal: AbortSignal): AsyncIterable<RetailerStatus> {
+  // A client only lists here, and is asked for nothing that these settings are for.
+  const settings = {
+    baseUrl: "http://localhost/{domain_prefix}",
+    clientId: "retail-pos",
+    clientSecret: "none",
+  };
+  return retailPos({ ...settings, store }).retailers({ signal });
+}
+
+/**
+ * Runs the work for each retailer, several at a time, with no more than these in memory. After the signal nothing new
+ * is started; what is under way ends first, also if something fails.
+ *
+ * @throws what the iteration or the work throws.
+ */
+export async function forEachRetailer(
+  retailers: AsyncIterable<{ domainPrefix: DomainPrefix }>,
+  signal: AbortSignal,
+  work: (domainPrefix: DomainPrefix) => Promise<void>,
+): Promise<void> {
+  const iterator = retailers[Symbol.asyncIterator]();
+  let isFailed = false;
+
+  /** One of several that take the next retailer when they are done with theirs. */
+  async function worker(): Promise<void> {
+    while (!isFailed) {
+      signal.throwIfAborted();
+      const { done, value } = await iterator.next();
+      if (done) return;
+      await work(value.domainPrefix);
+    }
+  }
+
+  const failing = async (error: unknown) => {
+    isFailed = true;
+    throw error;
+  };
+  const ends = await Promise.allSettled(Array.from({ length: CONCURRENCY }, () => worker().catch(failing)));
+  const failure = ends.find((end) => end.status === "rejected");
+  if (failure) throw failure.reason;
+}

@@ -1,0 +1,110 @@
+import { type DomainPrefix, isRetailPosError } from "@retail-pos/core";
+import { coloured, print } from "./output.js";
+import { progressOn } from "./progress.js";
+import { grouped } from "./times.js";
+import { wordsOf } from "./words.js";
+import type { Terminal } from "./world.js";
+
+/** How a command over many retailers tells what became of each. */
+export interface OutcomesOptions {
+  readonly terminal: Terminal;
+  /** A line of JSON for each retailer. */
+  readonly json: boolean | undefined;
+  /** The outcomes in the order of their sum, and how each is told. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Counts what became of each retailer, tells it, and shows how far the command is. */
+export interface Outcomes {
+  /**
+   * Tells what the work says of a retailer, or how it failed.
+   *
+   * @throws {Error} the last hundred retailers failed one after the other, because the store did.
+   */
+  of(domainPrefix: DomainPrefix, work: () => Promise<string>): Promise<void>;
+  count(outcome: string): number;
+  /** Starts counting anew, for another time through the same retailers. */
+  restart(): void;
+  /** Prints the sum, on standard error if standard output is for machines. */
+  sum(): Promise<void>;
+  /** Prints what follows from it, in the same place. */
+  conclude(words: string): Promise<void>;
+}
+
+export const FAILED = "failed";
+
+/** A store that is away fails a million times in a row if nobody stops. */
+const MOST_FAILURES_IN_A_ROW = 100;
+
+export function outcomes({ terminal, json, labels }: OutcomesOptions): Outcomes {
+  const progress = progressOn(terminal, terminal.clock);
+  const counts = new Map<string, number>();
+  let failuresInARow = 0;
+
+  return {
+    async of(domainPrefix, work) {
+      const { outcome, error } = await settled(work);
+      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+      await tell(domainPrefix, outcome, error);
+      progress.show(() =>
+        entries()
+          .map(([name, count]) => `${grouped(count)} ${labels[name]}`)
+          .join(" · "),
+      );
+      failuresInARow = isRetailPosError(error) && error.code === "store_failed" ? failuresInARow + 1 : 0;
+      if (failuresInARow >= MOST_FAILURES_IN_A_ROW) throw error;
+    },
+    count: (outcome) => counts.get(outcome) ?? 0,
+    restart: () => counts.clear(),
+    async sum() {
+      progress.clear();
+      await printSum(
+        terminal,
+        json === true,
+        entries().map(([name, count]) => [labels[name] as string, count]),
+      );
+    },
+    async conclude(words) {
+      if (json) terminal.stderr.write(`${words}\n`);
+      else await print(terminal, words);
+    },
+  };
+
+  /** The first, which is what the command is for, the failures, and of the others those that there are. */
+  function entries(): [name: string, count: number][] {
+    const all = Object.keys(labels).map((name): [string, number] => [name, counts.get(name) ?? 0]);
+    return all.filter(([name, count], index) => count > 0 || index === 0 || name === FAILED);
+  }
+
+  async function tell(domainPrefix: DomainPrefix, outcome: string, error: unknown): Promise<void> {
+    const words = error === undefined ? undefined : wordsOf(error);
+    if (json) {
+      await print(terminal, JSON.stringify({ domainPrefix, outcome, error: words }));
+      return;
+    }
+    if (words === undefined) return;
+    progress.clear();
+    terminal.stderr.write(`${coloured(terminal.stderr, "red", domainPrefix)}: ${words}\n`);
+  }
+}
+
+/** Numbers under one another, each with its words; one line of words where nobody looks at a terminal. */
+export async function printSum(
+  terminal: Terminal,
+  json: boolean,
+  counts: readonly (readonly [words: string, count: number])[],
+): Promise<void> {
+  const texts = counts.map(([words, count]) => [words, grouped(count)] as const);
+  const width = Math.max(...texts.map(([, number]) => number.length));
+  const lines = texts.map(([words, number]) => `${number.padStart(width)} ${words}`);
+  if (json) terminal.stderr.write(`${lines.map((line) => line.trim()).join(", ")}\n`);
+  else for (const line of lines) await print(terminal, line);
+}
+
+async function settled(work: () => Promise<string>): Promise<{ outcome: string; error?: unknown }> {
+  try {
+    return { outcome: await work() };
+  } catch (error) {
+    return { outcome: FAILED, error };
+  }
+}

@@ -1,0 +1,29 @@
+import { styleText } from "node:util";
+import type { World } from "./world.js";
+
+type Stream = World["stdout"] | World["stderr"];
+export type Colour = "green" | "yellow" | "red" | "gray" | "bold";
+
+/**
+ * Prints one line on standard output, and waits while its reader is slow: a million lines are never in memory at once.
+ */
+export async function print({ stdout }: Pick<World, "stdout">, line: string): Promise<void> {
+  let isRead = true;
+  const written = new Promise<void>((resolve) => {
+    // An error is told to whoever listens to the stream.
+    isRead = stdout.write(`${line}\n`, () => resolve());
+  });
+  if (!isRead) await written;
+}
+
+/** Colours a text if a person reads it and wants colours (`NO_COLOR`). */
+export function coloured(stream: Stream, colour: Colour, text: string): string {
+  const isWanted = stream.isTTY === true && stream.hasColors?.() === true;
+  // Whether to colour was decided where the stream is known.
+  return isWanted ? styleText(colour, text, { validateStream: false }) : text;
+}
+
+/** A stranger's words, safe for a terminal. */
+export function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, "?").slice(0, 300);
+}

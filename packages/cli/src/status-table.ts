@@ -1,0 +1,78 @@
+import type { RetailerStatus } from "@retail-pos/core";
+import { type Colour, coloured, print } from "./output.js";
+import { isoTime, lengthOf, localTime } from "./times.js";
+import type { World } from "./world.js";
+
+/** Shows retailers, one on a line. */
+export interface StatusTable {
+  row(status: RetailerStatus): Promise<void>;
+  /** Shows what still waits for its column's width. */
+  end(): Promise<void>;
+}
+
+/** So many rows decide together how wide a column is. */
+const TOGETHER = 200;
+const HEADINGS = ["RETAILER", "ISSUED", "ACCESS TOKEN"] as const;
+
+type Row = readonly [retailer: string, issued: string, token: string, colour: Colour | undefined];
+
+/**
+ * For people on a terminal columns with local times; for a pipe a line with tabs between retailer, state, and the
+ * instants of issue, expiry and refusal in ISO 8601, or "-".
+ */
+export function statusTable(world: Pick<World, "stdout">, now: number): StatusTable {
+  if (world.stdout.isTTY !== true) {
+    return { row: (status) => print(world, fieldsOf(status, now).join("\t")), async end() {} };
+  }
+  const waiting: Row[] = [];
+  const widths: [number, number] = [HEADINGS[0].length, HEADINGS[1].length];
+  let isHeaded = false;
+
+  return { row, end };
+
+  async function row(status: RetailerStatus): Promise<void> {
+    const { text, colour } = tokenOf(status, now);
+    waiting.push([status.domainPrefix, localTime(status.issuedAt), text, colour]);
+    if (waiting.length >= TOGETHER) await end();
+  }
+
+  async function end(): Promise<void> {
+    for (const column of [0, 1] as const)
+      widths[column] = Math.max(widths[column], ...waiting.map((cells) => cells[column].length));
+    if (!isHeaded && waiting.length > 0) {
+      isHeaded = true;
+      await print(world, coloured(world.stdout, "bold", aligned(HEADINGS)));
+    }
+    for (const [retailer, issued, token, colour] of waiting.splice(0)) {
+      await print(world, aligned([retailer, issued, colour ? coloured(world.stdout, colour, token) : token]));
+    }
+  }
+
+  function aligned([retailer, issued, token]: readonly [string, string, string]): string {
+    return `${retailer.padEnd(widths[0])}  ${issued.padEnd(widths[1])}  ${token}`;
+  }
+}
+
+/** What a person wants to know of a retailer's tokens, with the colour that it deserves. */
+export function tokenOf(
+  { expiresAt, refusedAt }: RetailerStatus,
+  now: number,
+): { text: string; colour?: Colour } {
+  if (refusedAt !== undefined)
+    return {
+      text: `log in again: refused ${lengthOf(now - refusedAt)} ago (${localTime(refusedAt)})`,
+      colour: "red",
+    };
+  if (expiresAt === undefined) return { text: "end unknown" };
+  const ends = `${lengthOf(expiresAt - now)}`;
+  return expiresAt > now
+    ? { text: `ends in ${ends} (${localTime(expiresAt)})` }
+    : { text: `ended ${ends} ago (${localTime(expiresAt)})`, colour: "yellow" };
+}
+
+function fieldsOf({ domainPrefix, issuedAt, expiresAt, refusedAt }: RetailerStatus, now: number): string[] {
+  const ended = expiresAt !== undefined && expiresAt <= now;
+  const state = refusedAt !== undefined ? "refused" : ended ? "ended" : "connected";
+  const instants = [issuedAt, expiresAt, refusedAt].map((at) => (at === undefined ? "-" : isoTime(at)));
+  return [domainPrefix, state, ...instants];
+}

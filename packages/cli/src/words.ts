@@ -1,0 +1,36 @@
+import { inPlainWords, isRetailPosError } from "@retail-pos/core";
+import { WrongUse } from "./wrong-use.js";
+
+/** An error in words of this command, which show no secret. Exit code 1. */
+export class WordsOnly extends Error {}
+
+/** Node says so of a module that it cannot find or load: names and paths, and nothing of what is in a file. */
+const OF_THE_LOADER = /^(ERR_MODULE_NOT_FOUND|ERR_UNKNOWN_FILE_EXTENSION|ERR_PACKAGE_PATH_NOT_EXPORTED)$/;
+
+/**
+ * An error as it may be shown. Our own show no secret. What anybody else says may repeat a password or a token, so only
+ * its plain words, its code and its place stay.
+ */
+export function wordsOf(error: unknown): string {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  const isShown =
+    error instanceof WrongUse ||
+    error instanceof WordsOnly ||
+    isRetailPosError(error) ||
+    OF_THE_LOADER.test(String(code)) ||
+    (error instanceof TypeError && code === undefined); // a setting that is wrong: it names the option
+  if (isShown) return withoutPasswords(String(message));
+  const { message: plain, code: plainCode, stack } = inPlainWords(error) as Error & { code?: unknown };
+  const place = placeIn(stack);
+  return [plain, plainCode === undefined ? "" : ` (${plainCode})`, place && `, at ${place}`].join("");
+}
+
+/** The user name and password of each address. */
+function withoutPasswords(text: string): string {
+  return text.replace(/:\/\/\S*@/g, "://[hidden]@");
+}
+
+/** The first line of the application's own. */
+function placeIn(stack = ""): string {
+  return /(?:file:\/\/)?(\/[^\s()]+:\d+:\d+)/.exec(stack)?.[1] ?? "";
+}

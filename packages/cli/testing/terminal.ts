@@ -1,0 +1,48 @@
+import { Readable } from "node:stream";
+import { main } from "../src/main.js";
+import type { Terminal } from "../src/world.js";
+
+/** What a command is run with. */
+export interface Surroundings {
+  /** What somebody types, or a pipe brings. */
+  readonly stdin?: string;
+  /** Both streams are a terminal's; default false. */
+  readonly isTTY?: boolean;
+  readonly signal?: AbortSignal;
+  readonly clock?: () => number;
+  readonly onOutput?: (text: string) => void;
+}
+
+/** What a command did. */
+export interface Ran {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command in this process. */
+export async function run(args: string[], surroundings: Surroundings = {}): Promise<Ran> {
+  const { stdin = "", isTTY = false, signal = new AbortController().signal, clock = Date.now } = surroundings;
+  const said = { stdout: "", stderr: "" };
+  const stream = (name: keyof typeof said) => ({
+    columns: 100,
+    isTTY,
+    hasColors: () => false,
+    write(text: string | Uint8Array, done?: unknown) {
+      said[name] += String(text);
+      if (name === "stdout") surroundings.onOutput?.(String(text));
+      if (typeof done === "function") done();
+      return true;
+    },
+  });
+  const input = Readable.from(stdin === "" ? [] : [stdin]);
+  const terminal = {
+    env: {},
+    stdin: input,
+    stdout: stream("stdout"),
+    stderr: stream("stderr"),
+    signal,
+    clock,
+  };
+  return { exitCode: await main(args, terminal as unknown as Terminal), ...said };
+}
