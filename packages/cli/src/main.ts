@@ -13,6 +13,7 @@ With an application's own store (--client <module>):
   status <prefix>    one retailer
   renew-due          renew the tokens that are due
   disconnect <...>   forget retailers
+  copy               from one store to another
 
 retail-pos <command> --help says more about each; --version which version this is.
 
@@ -35,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   status: () => import("./commands/status.js"),
   "renew-due": () => import("./commands/renew-due.js"),
   disconnect: () => import("./commands/disconnect.js"),
+  copy: () => import("./commands/copy.js"),
 };
 
 /** Runs the command that the arguments name; the result is its exit code. */

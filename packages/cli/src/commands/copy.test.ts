@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import { memoryStore, type TokenStore } from "@retail-pos/core";
+import { sealedStore } from "@retail-pos/sealed-store";
+import { describe, expect, test } from "vitest";
+import { moduleOf } from "../../testing/module.js";
+import { contentsOf, NOON, setOf } from "../../testing/records.js";
+import { run } from "../../testing/terminal.js";
+
+const keys = [{ id: "2030-06", secret: randomBytes(32) }];
+const plain = (store: TokenStore) => store;
+const sealed = (store: TokenStore) => sealedStore(store, { keys });
+
+const copy = (from: TokenStore, to: TokenStore, ...flags: string[]) =>
+  run(["copy", ...flags, "--client", moduleOf({ from, to })]);
+
+async function stored(names: readonly string[]): Promise<TokenStore> {
+  const store = memoryStore();
+  for (const name of names) await store.save(setOf(name));
+  return store;
+}
+
+describe.each([
+  ["plain", plain],
+  ["sealed", sealed],
+])("from a %s store", (_from, wrapFrom) => {
+  test.each([
+    ["plain", plain],
+    ["sealed", sealed],
+  ])(
+    "to a %s one: the first run copies all and says to run it again, the second finds nothing",
+    async (_to, wrapTo) => {
+      const [from, to] = [wrapFrom(memoryStore()), wrapTo(memoryStore())];
+      for (let each = 0; each < 520; each += 1) await from.save(setOf(`shop-${each}`, { refusedAt: each }));
+
+      const first = await copy(from, to);
+      expect(first.exitCode).toBe(0);
+      expect(first.stdout).toBe(
+        "520 copied\n  0 failed\n" +
+          "Run it again after everything that writes to the old store has stopped, until it copies none.\n",
+      );
+      expect(await contentsOf(to)).toEqual(await contentsOf(from));
+
+      const second = await copy(from, to);
+      expect(second.exitCode).toBe(0);
+      expect(second.stdout).toMatch(
+        /^ {2}0 copied\n520 the same in both\n {2}0 failed\nNothing was left to copy\./,
+      );
+    },
+  );
+});
+
+test("--json: a line for each retailer, the sum and the advice beside it", async () => {
+  const [from, to] = [await stored(["both", "here", "mine"]), await stored(["both", "there"])];
+  await to.save(setOf("mine", { issuedAt: NOON, version: "renewed" }));
+  const { exitCode, stdout, stderr } = await copy(from, to, "--json");
+  expect(exitCode).toBe(0);
+  expect(
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual([
+    { domainPrefix: "both", outcome: "same" },
+    { domainPrefix: "mine", outcome: "newer" },
+    { domainPrefix: "here", outcome: "copied" },
+    { domainPrefix: "there", outcome: "only_in_to" },
+  ]);
+  expect(stderr).toMatch(/^1 copied, 1 the same in both, 1 newer in the new store, .*\nRun it again/);
+});
+
+test("what cannot be read is named, the rest is copied: exit code 1, no token", async () => {
+  const from = await stored(["a", "b", "c"]);
+  await from.save(setOf("b", { access: { value: "two canary words" } }));
+  const to = memoryStore();
+  const { exitCode, stdout, stderr } = await copy(from, to);
+  expect(exitCode).toBe(1);
+  expect(stdout).toBe("2 copied\n1 failed\nNot everything was copied: mend what failed, and run it again.\n");
+  expect(stderr).toMatch(/^b: .*access\.value is no bearer token/);
+  expect(stderr).not.toContain("canary");
+  expect([...(await contentsOf(to)).keys()]).toEqual(["a", "c"]);
+});
+
+test("a store that repeats tokens in its errors shows none", async () => {
+  const to: TokenStore = {
+    ...memoryStore(),
+    save: async ({ access, refreshToken }) =>
+      Promise.reject(new Error(`no room for ${access.value} and ${refreshToken}`)),
+  };
+  const { exitCode, stdout, stderr } = await copy(await stored(["shop"]), to, "--json");
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain("no room for [hidden]");
+  expect(stdout + stderr).not.toContain("canary");
+});
+
+test("a store that is away is given up after a hundred retailers, not after all of them", async () => {
+  const from = await stored(Array.from({ length: 1000 }, (_, each) => `shop-${each}`));
+  let saves = 0;
+  const to: TokenStore = {
+    ...memoryStore(),
+    async save() {
+      saves += 1;
+      throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    },
+  };
+  const { exitCode, stderr } = await copy(from, to);
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/retail-pos copy: The store could not save .*connect ECONNREFUSED/);
+  expect(saves).toBeLessThan(150);
+});
+
+test("a signal lets what is under way end, and the next run goes on", async () => {
+  const from = await stored(Array.from({ length: 300 }, (_, each) => `shop-${each}`));
+  const to = memoryStore();
+  const stop = new AbortController();
+  const stopped = await run(["copy", "--json", "--client", moduleOf({ from, to })], {
+    signal: stop.signal,
+    onOutput: (line) => line.includes('"shop-150"') && stop.abort(),
+  });
+  expect(stopped.exitCode).toBe(1);
+  expect(stopped.stderr).toMatch(/stopped before the end/);
+  const half = await contentsOf(to);
+  expect(half.size).toBeGreaterThan(0);
+  expect(half.size).toBeLessThan(300);
+  for (const [name, set] of half) expect(set).toEqual(setOf(name));
+  expect((await copy(from, to)).exitCode).toBe(0);
+  expect(await contentsOf(to)).toEqual(await contentsOf(from));
+});
+
+test("from and to that are one store: exit code 2", async () => {
+  const store = memoryStore();
+  expect(await copy(store, store)).toMatchObject({ exitCode: 2, stdout: "" });
+});
+
+test("a store to copy to that cannot list is good enough", async () => {
+  const { list: _none, ...to } = memoryStore();
+  expect((await copy(await stored(["shop"]), to)).stdout).toMatch(/^1 copied/);
+});

@@ -1,0 +1,72 @@
+import type { DomainPrefix, TokenStore } from "@retail-pos/core";
+import { loadApplication } from "../application.js";
+import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../arguments.js";
+import { type CheckedStore, checkedStore } from "../checked-store.js";
+import { copyRetailer } from "../copying.js";
+import { forEachRetailer, retailersIn } from "../fleet.js";
+import { FAILED, type Outcomes, outcomes } from "../outcomes.js";
+import type { Terminal } from "../world.js";
+import { WrongUse } from "../wrong-use.js";
+
+export const help = `Usage: retail-pos copy --client <module> [options]
+
+Copies all retailers from one store to another, sealed or not. Run it once while the application
+runs, and once more after everything that writes to the old store has stopped: only then nothing is
+lost. Nobody may write to the new store before that second run has ended. The tokens issued last
+win; of two that were issued at the same moment, those of the old store.
+
+  --client <module>  a module of yours that exports from and to, two token stores
+  --json             one line of JSON for each retailer: domainPrefix, outcome, error
+  --help             show this
+
+Exit code: 1 if a retailer could not be copied, or the run was stopped. Running it again is harmless.
+`;
+
+const labels = {
+  copied: "copied",
+  same: "the same in both",
+  newer: "newer in the new store",
+  gone: "disconnected meanwhile",
+  only_in_to: "in the new store only: disconnected since they were copied, or logged in there",
+  [FAILED]: "failed",
+};
+
+/** Runs the command; the result is its exit code. */
+export async function run(args: string[], terminal: Terminal): Promise<number> {
+  const { values, positionals } = readArguments(args, APPLICATION_FLAGS);
+  expectFlagsOnly(positionals);
+  const { from, to } = await loadApplication(values.client, terminal.signal, "from", "to");
+  if (from === to) throw new WrongUse("from and to of the module of --client are one and the same store");
+  const told = outcomes({ terminal, json: values.json, labels });
+  const [source, target] = [checkedStore(from), checkedStore(to)];
+  try {
+    await forEachRetailer(retailersIn(from, terminal.signal), terminal.signal, (domainPrefix) =>
+      told.of(domainPrefix, () => copyRetailer(domainPrefix, source, target)),
+    );
+    if (to.list) await tellOnlyInTo(to, source, told, terminal);
+  } finally {
+    await told.sum();
+  }
+  await told.conclude(advice(told));
+  return told.count(FAILED) > 0 ? 1 : 0;
+}
+
+/** A retailer that was disconnected after the first run is still in the new store: somebody has to be told. */
+async function tellOnlyInTo(
+  to: TokenStore,
+  source: CheckedStore,
+  told: Outcomes,
+  { signal }: Terminal,
+): Promise<void> {
+  await forEachRetailer(retailersIn(to, signal), signal, async (domainPrefix: DomainPrefix) => {
+    const stored = await source.load(domainPrefix).catch(() => "unreadable"); // told when it was to be copied
+    if (stored === undefined) await told.of(domainPrefix, async () => "only_in_to");
+  });
+}
+
+function advice({ count }: Outcomes): string {
+  if (count(FAILED) > 0) return "Not everything was copied: mend what failed, and run it again.";
+  if (count("copied") > 0)
+    return "Run it again after everything that writes to the old store has stopped, until it copies none.";
+  return "Nothing was left to copy. If nobody writes to the old store any more, the move is complete.";
+}
