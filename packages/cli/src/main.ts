@@ -14,6 +14,7 @@ With an application's own store (--client <module>):
   renew-due          renew the tokens that are due
   disconnect <...>   forget retailers
   copy               from one store to another
+  reseal             seal all tokens with the first key
 
 retail-pos <command> --help says more about each; --version which version this is.
 
@@ -37,6 +38,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   "renew-due": () => import("./commands/renew-due.js"),
   disconnect: () => import("./commands/disconnect.js"),
   copy: () => import("./commands/copy.js"),
+  reseal: () => import("./commands/reseal.js"),
 };
 
 /** Runs the command that the arguments name; the result is its exit code. */

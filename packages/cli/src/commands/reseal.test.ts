@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto";
+import { memoryStore, type TokenStore } from "@retail-pos/core";
+import { type SealedStore, type SealingKey, sealedStore } from "@retail-pos/sealed-store";
+import { expect, test } from "vitest";
+import { moduleOf } from "../../testing/module.js";
+import { contentsOf, setOf } from "../../testing/records.js";
+import { run } from "../../testing/terminal.js";
+
+const old: SealingKey = { id: "2029-12", secret: randomBytes(32) };
+const young: SealingKey = { id: "2030-06", secret: randomBytes(32) };
+
+const reseal = (store: TokenStore, ...flags: string[]) =>
+  run(["reseal", ...flags, "--client", moduleOf({ store })]);
+
+async function sealedWith(key: SealingKey, count: number, inner = memoryStore()): Promise<TokenStore> {
+  const store = sealedStore(inner, { keys: [key] });
+  for (let each = 0; each < count; each += 1)
+    await store.save(setOf(`${key.id}-${each}`, { refusedAt: each }));
+  return inner;
+}
+
+/** How many records are under which key. */
+async function keysOf(store: SealedStore): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const name of (await contentsOf(store)).keys()) {
+    const key = String(await store.keyOf(name));
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
+
+test("everything ends under the first key, the sets and their versions as they were", async () => {
+  const inner = await sealedWith(young, 30, await sealedWith(old, 520));
+  const store = sealedStore(inner, { keys: [young, old] });
+  const before = await contentsOf(store);
+  const { exitCode, stdout } = await reseal(store);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/Everything is under the key "2030-06"\. The others can be taken out\.\n$/);
+  expect(await keysOf(store)).toEqual({ "2030-06": 550 });
+  expect(await contentsOf(sealedStore(inner, { keys: [young] }))).toEqual(before);
+});
+
+test("--json: a line for each retailer and pass", async () => {
+  const store = sealedStore(await sealedWith(old, 2), { keys: [young, old] });
+  const { stdout, stderr } = await reseal(store, "--json");
+  const outcomes = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).outcome);
+  expect(outcomes).toEqual(["sealed", "resealed", "sealed", "sealed"]); // the first one showed which key is the first
+  expect(stderr).toContain("Everything is under the key");
+});
+
+test("beside a writer that seals with the old key it gives up, and says so: exit code 1", async () => {
+  const inner = await sealedWith(old, 50);
+  const behind = sealedStore(inner, { keys: [old, young] });
+  const store = sealedStore(inner, { keys: [young, old] });
+  let renewals = 0;
+  const list: TokenStore["list"] = async (ask) => {
+    const page = await store.list?.(ask);
+    // A process that was not deployed anew renews a retailer now and then.
+    await behind.save(setOf("2029-12-7", { version: `renewed-${++renewals}` }));
+    return page as NonNullable<typeof page>;
+  };
+  const { exitCode, stdout } = await reseal({ ...store, list } as TokenStore);
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/Another process still seals with another key than "2030-06"\./);
+});
+
+test("a renewal at the same moment wins, and is looked at again", async () => {
+  const inner = await sealedWith(old, 3);
+  const store = sealedStore(inner, { keys: [young, old] });
+  const renewed = { ...setOf("2029-12-1"), version: "renewed" };
+  let isRenewed = false;
+  const save: TokenStore["save"] = async (next, replacing) => {
+    if (next.domainPrefix === renewed.domainPrefix && !isRenewed) {
+      isRenewed = true;
+      await sealedStore(inner, { keys: [old] }).save(renewed);
+    }
+    return store.save(next, replacing);
+  };
+  const { exitCode } = await reseal({ ...store, save } as TokenStore);
+  expect(exitCode).toBe(0);
+  expect(await store.load(renewed.domainPrefix)).toEqual(renewed);
+  expect(await keysOf(store)).toEqual({ "2030-06": 3 });
+});
+
+test("records under a key that is not there any more are named: exit code 1, the others are sealed anew", async () => {
+  const gone: SealingKey = { id: "2025-01", secret: randomBytes(32) };
+  const inner = await sealedWith(gone, 1, await sealedWith(old, 5));
+  const store = sealedStore(inner, { keys: [young, old] });
+  const { exitCode, stdout, stderr } = await reseal(store);
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/2025-01-0: .*the key "2025-01", which is not among keys/);
+  expect(stdout).toContain("keep the keys that they are under");
+  expect(await store.keyOf("2029-12-4")).toBe("2030-06");
+});
+
+test("plain records are named, and stay as they are", async () => {
+  const inner = memoryStore();
+  await inner.save(setOf("plain"));
+  const { exitCode, stderr } = await reseal(sealedStore(inner, { keys: [young] }));
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/is not sealed/);
+  expect(stderr).not.toContain("canary");
+  expect(await inner.load(setOf("plain").domainPrefix)).toEqual(setOf("plain"));
+});
+
+test("an empty store is no failure", async () => {
+  expect((await reseal(sealedStore(memoryStore(), { keys: [young] }))).exitCode).toBe(0);
+});
+
+test("a store that is not sealed: exit code 2", async () => {
+  const { exitCode, stderr } = await reseal(memoryStore());
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/store .* has no keyOf\(\)/);
+});
