@@ -28,8 +28,8 @@ export { type PageAsk, type StorePages, storePages } from "./store-pages.js";
 
 // For those who write a tool that goes through a store
 export { checkStored as checkTokenSet } from "./token-set.js";
-export { areOfTwoApplications } from "./versions.js";
-export { inPlainWords } from "./secrets.js";
+export { areOfTwoApplications } from "./set-versions.js";
+export { inPlainWords } from "./errors-without-secrets.js";
 
 // The words of the wire
 export { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
