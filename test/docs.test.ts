@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { metrics } from "@opentelemetry/api";
-import { type DataPoint, MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
 import {
   type Lock,
   type RetailPos,
@@ -11,7 +9,7 @@ import {
   retailPos,
   type TokenStore,
 } from "@retail-pos/core";
-import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
+import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
 import LibsqlDatabase from "libsql/promise";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -134,54 +132,6 @@ describe("every link leads somewhere:", () => {
     ["packages/core#gone", "there is no such heading"],
   ])("%s would be noticed", (target, problem) => {
     expect(problemWith("README.md", target)).toBe(problem);
-  });
-});
-
-describe("docs/operating.md: what OpenTelemetry is told", () => {
-  const clock = virtualClock();
-  const reader = new (class extends MetricReader {
-    protected override async onForceFlush(): Promise<void> {}
-    protected override async onShutdown(): Promise<void> {}
-  })();
-  const provider = new MeterProvider({ readers: [reader] });
-
-  beforeAll(() => {
-    metrics.setGlobalMeterProvider(provider);
-  });
-  afterAll(async () => {
-    metrics.disable();
-    await provider.shutdown();
-  });
-
-  test("counts each event, says which error it was and whether callers noticed, and times renewals", async () => {
-    const { observe } = await moduleIn("docs/operating.md");
-    const { sandbox, pos } = await start({ clock, cacheMs: 0, observe: observe as () => void });
-    const code = sandbox.approve(store).searchParams.get("code") as string;
-    await pos.connect(await pos.exchange(store, code));
-    sandbox.expire(store);
-    await pos.retailer(store).fetch("api/products"); // a 401, so it is renewed
-    clock.advance(86_400_000);
-    sandbox.fault(503);
-    await expect(pos.tokens(store).token()).rejects.toThrow();
-
-    const { resourceMetrics } = await reader.collect();
-    const found = new Map(
-      resourceMetrics.scopeMetrics.flatMap(({ metrics }) =>
-        metrics.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints as DataPoint<unknown>[]]),
-      ),
-    );
-    const events = found.get("retail_pos.token.events")?.map(({ attributes, value }) => [attributes, value]);
-    expect(events).toEqual([
-      [{ type: "token_request" }, 2],
-      [{ type: "connected" }, 1],
-      [{ type: "renewed" }, 1],
-      [{ type: "token_request", error: "token_endpoint_failed" }, 1],
-      [{ type: "renewal_failed", error: "token_endpoint_failed", served: false }, 1],
-      [{ type: "caller_failed", error: "token_endpoint_failed" }, 1],
-    ]);
-    expect(found.get("retail_pos.token.renewal")).toMatchObject([
-      { attributes: { rotated: true }, value: { count: 1 } },
-    ]);
   });
 });
 

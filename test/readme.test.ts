@@ -114,6 +114,24 @@ test("the program of core exchanges a code and reads products", async () => {
   expect(await outputOf(programIn("packages/core/README.md") + after)).toContain("House espresso");
 });
 
+test("the program of opentelemetry shows a login, its token request and the fleet to Prometheus", async () => {
+  const after = `
+    await pos.connect(await pos.exchange("${store}", process.env.CODE));
+    stopCounting();
+    const stop = countRetailers({ client: pos });
+    const page = async () => (await fetch("http://localhost:" + process.env.METRICS_PORT + "/metrics")).text();
+    while (!/^retail_pos_retailers_connected\\{.* 1$/m.test(await page())); // until it has counted
+    console.log(await page());
+    stop();
+    await exporter.shutdown();`;
+  const source = programIn("packages/opentelemetry/README.md") + after;
+  const page = await outputOf(source, { METRICS_PORT: String(port) });
+  expect(page).toMatch(/^retail_pos_logins_total\{otel_scope_name="@retail-pos\/opentelemetry"\} 1$/m);
+  expect(page).toMatch(/^retail_pos_token_requests_total\{retail_pos_grant="authorization_code",\S+\} 1$/m);
+  expect(page).toMatch(/^retail_pos_retailers_connected\{\S+\} 1$/m);
+  expect(page).not.toContain(store);
+});
+
 describe("the program of each store logs in and reads products:", () => {
   const after = `
     await logIn("${store}", process.env.CODE);

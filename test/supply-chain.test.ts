@@ -32,6 +32,7 @@ const DEPENDENCIES: Record<string, string[]> = {
   "hono-bearer": ["@retail-pos/core"],
   "koa-bearer": ["@retail-pos/core"],
   login: ["@retail-pos/core"],
+  opentelemetry: ["@retail-pos/core"],
   "passport-retail-pos": [
     "@retail-pos/core",
     "@retail-pos/login",
@@ -49,7 +50,10 @@ const DEPENDENCIES: Record<string, string[]> = {
 
 /** What every package holds besides its code. */
 const BESIDES = ["LICENSE", "README.md", "package.json"];
-const BESIDES_OF: Record<string, string[]> = { "store-postgres": ["schema.sql"] };
+const BESIDES_OF: Record<string, string[]> = {
+  opentelemetry: ["alerts.yml", "dashboard.json"],
+  "store-postgres": ["schema.sql"],
+};
 
 /** npm runs these, of its own accord, where a package is installed. */
 const INSTALL_SCRIPTS = [

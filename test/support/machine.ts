@@ -1,6 +1,7 @@
 import { canRun as hasPostgres } from "../../packages/store-postgres/testing/postgres.js";
 import { canRun as hasRedis } from "../../packages/store-redis/testing/redis.js";
 import { findChromium } from "./chromium.js";
+import { canRun as hasPrometheus } from "./monitoring/prometheus.js";
 
 const WAY_OUT = "without that variable `scripts/services.sh npx -y pnpm test` starts one";
 
@@ -13,6 +14,8 @@ export default function setup(): (() => void) | undefined {
   if (!findChromium()) {
     skipped.push("browser: no Chromium found; install Debian's `chromium` or set CHROMIUM to its path");
   }
+  if (!hasPrometheus)
+    skipped.push("alert rules: no prometheus and promtool found; install Debian's `prometheus`");
   if (!hasRedis) skipped.push(`Redis: none answers at REDIS_URL, or on the default port; ${WAY_OUT}`);
   if (!hasPostgres)
     skipped.push(`PostgreSQL: none answers at DATABASE_URL, or on the default port; ${WAY_OUT}`);

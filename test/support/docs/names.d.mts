@@ -22,6 +22,10 @@ declare global {
   const sqliteTokens: typeof import("@retail-pos/store-sqlite").sqliteTokens;
   const sealedStore: typeof import("@retail-pos/sealed-store").sealedStore;
 
+  const settingsFromEnv: typeof import("@retail-pos/core").settingsFromEnv;
+  const openTelemetry: typeof import("@retail-pos/opentelemetry").openTelemetry;
+  const countRetailers: typeof import("@retail-pos/opentelemetry").countRetailers;
+
   const loginFlow: typeof import("@retail-pos/login").loginFlow;
   const nodeHandler: typeof import("@retail-pos/login").nodeHandler;
   const createServer: typeof import("node:http").createServer;

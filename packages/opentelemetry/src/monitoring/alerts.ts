@@ -1,0 +1,211 @@
+import { COUNTERS, GAUGES, type Metric } from "../metrics.js";
+
+/** The points of one counter: all of them, or by their `error.type`. */
+export interface Counted {
+  readonly metric: Metric;
+  /** Only points with one of these; `[]`: only points without an error. */
+  readonly errors?: readonly string[];
+  /** All but points with one of these. */
+  readonly butErrors?: readonly string[];
+}
+
+interface Alert {
+  /** As Prometheus shows it; the heading of its section in `docs/runbooks.md`. */
+  readonly name: string;
+  /** `page`: somebody gets up for it. `ticket`: it can wait for the morning. */
+  readonly severity: "page" | "ticket";
+  /** For how long it has to be so before it fires, minutes. */
+  readonly forMinutes: number;
+  /** What it means, for a table and a notification. */
+  readonly means: string;
+}
+
+/** A part of what happened is too large, and it is not by chance. */
+export interface RatioAlert extends Alert {
+  readonly kind: "ratio";
+  readonly part: readonly Counted[];
+  readonly whole: readonly Counted[];
+  /** The part in words, and the whole. */
+  readonly words: readonly [part: string, whole: string];
+  /** The largest share that is well, 0 to 1. */
+  readonly moreThan: number;
+  /** How many there have to be at least. */
+  readonly atLeast: number;
+  readonly windowMinutes: number;
+}
+
+/** A part of the fleet is too large. */
+export interface FleetAlert extends Alert {
+  readonly kind: "fleet";
+  readonly part: Metric;
+  readonly whole: Metric;
+  readonly words: readonly [part: string, whole: string];
+  readonly moreThan: number;
+  readonly atLeast: number;
+}
+
+/** A gauge that counts seconds is too high. */
+export interface AgeAlert extends Alert {
+  readonly kind: "age";
+  readonly metric: Metric;
+  readonly words: string;
+  readonly moreThanMinutes: number;
+}
+
+export type AlertRule = RatioAlert | FleetAlert | AgeAlert;
+
+const ENDPOINT_FAILED = ["token_endpoint_failed", "bad_token_response"];
+/** These callers are told about their own retailer. Nobody can mend it but that retailer. */
+const OF_ONE_RETAILER = ["not_connected", "reconnect_required", "invalid_domain_prefix"];
+const RENEWED: Counted = { metric: COUNTERS.renewals, errors: [] };
+const LOGGED_IN: Counted = { metric: COUNTERS.logins, errors: [] };
+const CALLERS_FAILED: Counted = { metric: COUNTERS.callersFailed, butErrors: OF_ONE_RETAILER };
+const UNUSABLE: readonly Counted[] = [COUNTERS.callersFailed, COUNTERS.renewals].map((metric) => ({
+  metric,
+  errors: ["bad_stored_tokens"],
+}));
+const ALL_REQUESTS = "token requests";
+
+/** What is worth waking somebody, or a look in the morning. Everything that shows a rule is made from this table. */
+export const ALERTS: readonly AlertRule[] = [
+  {
+    name: "RetailPosTokenEndpointFailing",
+    kind: "ratio",
+    severity: "page",
+    part: [{ metric: COUNTERS.tokenRequests, errors: ENDPOINT_FAILED }],
+    whole: [{ metric: COUNTERS.tokenRequests }],
+    words: ["token requests without a usable answer", ALL_REQUESTS],
+    moreThan: 0.2,
+    atLeast: 5,
+    windowMinutes: 10,
+    forMinutes: 2,
+    means: "the token endpoint is down, slow or answers nonsense; tokens end and are not renewed",
+  },
+  {
+    name: "RetailPosClientRefused",
+    kind: "ratio",
+    severity: "page",
+    part: [{ metric: COUNTERS.tokenRequests, errors: ["client_refused"] }],
+    whole: [{ metric: COUNTERS.tokenRequests }],
+    words: ["token requests whose client id or secret the service refused", ALL_REQUESTS],
+    moreThan: 0.01,
+    atLeast: 1,
+    windowMinutes: 10,
+    forMinutes: 0,
+    means: "the client secret is wrong: no retailer can be renewed, and nobody can log in",
+  },
+  {
+    name: "RetailPosCallersFailing",
+    kind: "ratio",
+    severity: "page",
+    part: [CALLERS_FAILED],
+    whole: [CALLERS_FAILED, RENEWED, LOGGED_IN],
+    words: ["callers who got an error that is not their retailer's own", "these, renewals and logins"],
+    moreThan: 0.1,
+    atLeast: 10,
+    windowMinutes: 5,
+    forMinutes: 2,
+    means: "people and jobs get errors instead of tokens",
+  },
+  {
+    name: "RetailPosStoreFailing",
+    kind: "ratio",
+    severity: "page",
+    part: [{ metric: COUNTERS.storeFailures }],
+    whole: [{ metric: COUNTERS.storeFailures }, RENEWED, LOGGED_IN],
+    words: ["operations of the store or the lock that failed", "these, renewals and logins"],
+    moreThan: 0.1,
+    atLeast: 3,
+    windowMinutes: 10,
+    forMinutes: 2,
+    means: "the store or the lock cannot be used; what is held in memory is served until it ends",
+  },
+  {
+    name: "RetailPosUnsaved",
+    kind: "ratio",
+    severity: "page",
+    part: [{ metric: COUNTERS.unsaved }],
+    whole: [{ metric: COUNTERS.unsaved }, RENEWED],
+    words: ["token sets that the store did not take", "these and renewals"],
+    moreThan: 0,
+    atLeast: 1,
+    windowMinutes: 60,
+    forMinutes: 0,
+    means: "one process alone holds a rotated refresh token: do not restart it before the store takes it",
+  },
+  {
+    name: "RetailPosRecordsUnusable",
+    kind: "ratio",
+    severity: "page",
+    part: UNUSABLE,
+    whole: [...UNUSABLE, RENEWED],
+    words: ["callers and renewals that met an unusable record", "these and renewals that succeeded"],
+    moreThan: 0.01,
+    atLeast: 1,
+    windowMinutes: 60,
+    forMinutes: 0,
+    means: "a stored record is damaged, another application's, or sealed with a key that is not there",
+  },
+  {
+    name: "RetailPosManyReconnects",
+    kind: "ratio",
+    severity: "page",
+    part: [{ metric: COUNTERS.reconnects }],
+    whole: [{ metric: COUNTERS.reconnects }, RENEWED],
+    words: ["retailers whose refresh token was refused", "these and renewals"],
+    moreThan: 0.01,
+    atLeast: 5,
+    windowMinutes: 60,
+    forMinutes: 0,
+    means: "many retailers have to log in again: a restored backup, or something else spends the same tokens",
+  },
+  {
+    name: "RetailPosLoginsFailing",
+    kind: "ratio",
+    severity: "ticket",
+    part: [{ metric: COUNTERS.logins, butErrors: [""] }],
+    whole: [{ metric: COUNTERS.logins }],
+    words: ["logins whose code was not traded", "logins"],
+    moreThan: 0.5,
+    atLeast: 5,
+    windowMinutes: 15,
+    forMinutes: 5,
+    means: "made-up callbacks, a wrong redirect address, or a token endpoint that takes no codes",
+  },
+  {
+    name: "RetailPosRateLimited",
+    kind: "ratio",
+    severity: "ticket",
+    part: [{ metric: COUNTERS.tokenRequests, errors: ["rate_limited"] }],
+    whole: [{ metric: COUNTERS.tokenRequests }],
+    words: ["token requests answered 429", ALL_REQUESTS],
+    moreThan: 0.1,
+    atLeast: 3,
+    windowMinutes: 15,
+    forMinutes: 5,
+    means:
+      "something asks for tokens too often: instances with separate stores, or an API that rejects tokens",
+  },
+  {
+    name: "RetailPosRetailersEnded",
+    kind: "fleet",
+    severity: "ticket",
+    part: GAUGES.ended,
+    whole: GAUGES.connected,
+    words: ["retailers whose token has ended", "connected ones"],
+    moreThan: 0.01,
+    atLeast: 1,
+    forMinutes: 60,
+    means: "quiet retailers are not renewed: the job with `renewDue()` does not run, or fails",
+  },
+  {
+    name: "RetailPosFleetUncounted",
+    kind: "age",
+    severity: "ticket",
+    metric: GAUGES.countAge,
+    words: "the last count of the fleet that succeeded",
+    moreThanMinutes: 30,
+    forMinutes: 0,
+    means: "the gauges of the fleet are old: the store cannot list, or the process that counts is stuck",
+  },
+];

@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "../sources.js";
+
+/** The alert rules that are published. */
+export const rulesFile = join(root, "packages/opentelemetry/alerts.yml");
+
+/** Where one of Prometheus' two programs is, if it is installed. */
+export function findPrometheus(program: "prometheus" | "promtool"): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
+}
+
+/** Both are installed. */
+export const canRun: boolean = Boolean(findPrometheus("promtool") && findPrometheus("prometheus"));
+
+/** Each series, as Prometheus would have scraped it: a number for each sample, or nothing. */
+export type Samples = ReadonlyMap<string, readonly (number | undefined)[]>;
+
+/**
+ * Lets Prometheus evaluate the published rules over these samples, and checks which of them have fired at any time.
+ * Rejects with what promtool says if others did, or fewer.
+ */
+export async function expectFired(
+  samples: Samples,
+  everySeconds: number,
+  expected: readonly string[],
+): Promise<void> {
+  const count = Math.max(0, ...[...samples.values()].map(({ length }) => length));
+  const seconds = count * everySeconds;
+  const interval = `${everySeconds}s`;
+  const unitTest = {
+    rule_files: [rulesFile],
+    evaluation_interval: interval,
+    tests: [
+      {
+        interval,
+        input_series: [...samples].map(([series, values]) => ({
+          series,
+          values: values.map(sample).join(" "),
+        })),
+        promql_expr_test: [
+          {
+            expr: `count by (alertname) (last_over_time(ALERTS{alertstate="firing"}[${seconds + 1}s]))`,
+            eval_time: `${seconds}s`,
+            exp_samples: expected.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+          },
+        ],
+      },
+    ],
+  };
+  const folder = mkdtempSync(join(tmpdir(), "retail-pos-rules-"));
+  try {
+    const file = join(folder, "test.yml");
+    writeFileSync(file, JSON.stringify(unitTest)); // JSON is YAML too
+    await promtool("test", "rules", file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Rejects with everything that it says if it is not content. */
+export async function promtool(...args: string[]): Promise<string> {
+  const path = findPrometheus("promtool") ?? "promtool";
+  return promisify(execFile)(path, args).then(
+    ({ stdout }) => stdout,
+    ({ stdout = "", stderr = "" }) => {
+      throw new Error(`promtool ${args[0]} ${args[1]}:\n${stdout}${stderr}`);
+    },
+  );
+}
+
+function sample(value: number | undefined): string {
+  return value === undefined ? "_" : String(value);
+}
