@@ -2,6 +2,7 @@ import cluster from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { RetailPosEvent } from "@retail-pos/core";
+import { openTelemetry } from "@retail-pos/opentelemetry";
 import { createApp } from "./app.js";
 import { engineOf } from "./engine.js";
 import type { Settings } from "./settings.js";
@@ -11,7 +12,7 @@ const LONGEST_STOP_MS = 10_000;
 /** Serves the application, as one process of several, until SIGTERM or SIGINT. */
 export async function serve(settings: Settings): Promise<void> {
   const shared = await engineOf(settings).open(settings);
-  const server = createServer(createApp(settings, shared, { observe: log }));
+  const server = createServer(createApp(settings, shared, { observe }));
   server.listen(settings.port);
   await once(server, "listening");
 
@@ -27,6 +28,14 @@ export async function serve(settings: Settings): Promise<void> {
   }
   // Ctrl-C reaches every process; otherwise the primary passes it on.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+}
+
+/** Metrics and spans, for the OpenTelemetry SDK that was loaded before us. Without one nothing becomes of them. */
+const signal = openTelemetry();
+
+function observe(event: RetailPosEvent): void {
+  log(event);
+  signal(event);
 }
 
 /** What happens to tokens, for whoever reads the log; there is no secret in it. */
