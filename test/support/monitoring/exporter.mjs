@@ -1,4 +1,4 @@
-// Loaded before a cluster (`node --import`): each worker has a page for Prometheus, on a port of its own, and says where.
+// Loaded before a cluster (`node --import`): each worker has a page for Prometheus on a port of its own.
 import cluster from "node:cluster";
 import { createServer } from "node:http";
 import { metrics } from "@opentelemetry/api";
