@@ -1,6 +1,6 @@
 import { sealedStore } from "@retail-pos/sealed-store";
 import { describe, expect, test } from "vitest";
-import { canRun, expectFired, promtool, rulesFile } from "./support/monitoring/prometheus.js";
+import { canRun, expectFired, promtool, rulesFile, type Samples } from "./support/monitoring/prometheus.js";
 import { type Situation, samplesOf } from "./support/monitoring/situation.js";
 
 // What goes wrong in production is played with core and the sandbox, an hour in a second; Prometheus itself evaluates
@@ -13,6 +13,8 @@ const away = () => Promise.reject(new Error("away"));
 interface Case {
   readonly situation: string;
   readonly fires: readonly string[];
+  /** How many callers got an error, at least and at most, if it is known. */
+  readonly callers?: readonly [least: number, most: number];
   readonly play: (situation: Situation) => Promise<void>;
   readonly more?: Parameters<typeof samplesOf>[1];
 }
@@ -43,6 +45,7 @@ const cases: Case[] = [
   {
     situation: "the token endpoint is down for ten minutes, one retailer, five calls a second",
     fires: ["RetailPosCallersFailing", "RetailPosTokenEndpointFailing"],
+    callers: [3000, 3300], // afterwards up to a minute passes until it is tried again
     more: { lifetimeMs: HOUR * 1000 },
     async play({ stores: [store = ""], logIn, call, pass, sandbox }) {
       await logIn(store);
@@ -136,11 +139,11 @@ const cases: Case[] = [
   {
     situation: "429 after 429, while the token lives",
     fires: ["RetailPosRateLimited"],
-    more: { lifetimeMs: 5 * HOUR * 1000, options: { renewEarlyMs: 30 * MINUTE * 1000 } },
+    more: { lifetimeMs: 150 * MINUTE * 1000, options: { renewEarlyMs: 15 * MINUTE * 1000 } },
     async play({ stores: [store = ""], logIn, call, pass, sandbox }) {
       await logIn(store);
-      await pass(4.5 * HOUR);
-      await pass(25 * MINUTE, () => {
+      await pass(135 * MINUTE);
+      await pass(14 * MINUTE, () => {
         sandbox.limit(store, 60_000);
         return call(store);
       });
@@ -184,8 +187,24 @@ describe.skipIf(!canRun)("as Prometheus evaluates them, the rules", () => {
     expect(await promtool("check", "rules", rulesFile)).toMatch(/SUCCESS: \d+ rules found/);
   });
 
-  test.each(cases)("in this situation: $situation", async ({ play, fires, more }) => {
-    const { samples, everySeconds } = await samplesOf(play, more);
-    await expectFired(samples, everySeconds, fires);
-  });
+  test.each(cases)(
+    "in this situation: $situation",
+    async ({ play, fires, callers, more }) => {
+      const { samples, everySeconds } = await samplesOf(play, more);
+      await expectFired(samples, everySeconds, fires);
+      const failed = lastOf(samples, "retail_pos_callers_failed_total");
+      const [least, most] = callers ?? [0, Number.POSITIVE_INFINITY];
+      expect(failed).toBeGreaterThanOrEqual(least);
+      expect(failed).toBeLessThanOrEqual(most);
+    },
+    120_000,
+  );
 });
+
+/** The last sample of all series of a metric, added up. */
+function lastOf(samples: Samples, metric: string): number {
+  const values = [...samples]
+    .filter(([series]) => series.startsWith(`${metric}{`))
+    .map(([, all]) => all.at(-1));
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+}

@@ -35,7 +35,11 @@ export function countRetailers(options: CountRetailersOptions): () => void {
   const { signal } = stopped;
   const last: LastCount = { at: clock(), counts: undefined };
   client.retailers({ signal }); // a store that cannot list is a mistake to be told now
-  const observing = withMeter(meterProvider, (meter) => observe(meter, last, clock));
+  let stopObserving = () => {};
+  const observing = withMeter(meterProvider, (meter) => {
+    stopObserving();
+    stopObserving = observe(meter, last, clock);
+  });
   let isCounting = false;
 
   async function count(): Promise<void> {
@@ -60,7 +64,7 @@ export function countRetailers(options: CountRetailersOptions): () => void {
   return () => {
     clearInterval(timer);
     stopped.abort();
-    observing()();
+    stopObserving();
   };
 }
 

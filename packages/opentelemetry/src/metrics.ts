@@ -81,7 +81,7 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     name: "retail_pos.callers.failed",
     kind: "counter",
     unit: "{caller}",
-    description: "Callers who asked for a token and got an error",
+    description: "Callers who asked for a token, or for something about a retailer, and got an error",
     attributes: [ERROR],
   },
 };

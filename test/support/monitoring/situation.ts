@@ -12,7 +12,7 @@ import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@re
 import { vi } from "vitest";
 import type { Samples } from "./prometheus.js";
 
-const SCRAPE_SECONDS = 30;
+const SCRAPE_SECONDS = 60;
 
 /** An application with its metrics, beside a sandbox, in time that a test moves. */
 export interface Situation {
@@ -26,7 +26,7 @@ export interface Situation {
   forge(store: string): Promise<void>;
   /** Somebody asks for a token; what goes wrong is what the situation is about. */
   call(...stores: readonly string[]): Promise<void>;
-  /** Lets time pass: so many seconds, with something to do at the end of each step; scraped every 30 of them. */
+  /** Lets time pass: so many seconds, with something to do at the end of each step; scraped every 60 of them. */
   pass(seconds: number, act?: () => unknown, stepSeconds?: number): Promise<void>;
   /** The same store and the same metrics, with other options: a new deployment. */
   redeploy(options: Partial<RetailPosOptions>): void;
