@@ -187,9 +187,9 @@ describe.skipIf(!canRun)("as Prometheus evaluates them, the rules", () => {
     expect(await promtool("check", "rules", rulesFile)).toMatch(/SUCCESS: \d+ rules found/);
   });
 
-  test.each(cases)(
-    "in this situation: $situation",
-    async ({ play, fires, callers, more }) => {
+  test.each(cases.map((each) => [each.situation, each] as const))(
+    "in this situation: %s",
+    async (_situation, { play, fires, callers, more }) => {
       const { samples, everySeconds } = await samplesOf(play, more);
       await expectFired(samples, everySeconds, fires);
       const failed = lastOf(samples, "retail_pos_callers_failed_total");
