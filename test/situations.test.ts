@@ -1,6 +1,15 @@
+import { readFileSync } from "node:fs";
 import { sealedStore } from "@retail-pos/sealed-store";
 import { describe, expect, test } from "vitest";
-import { canRun, expectFired, promtool, rulesFile, type Samples } from "./support/monitoring/prometheus.js";
+import {
+  canRun,
+  dashboardFile,
+  expectFired,
+  expectQueries,
+  promtool,
+  rulesFile,
+  type Samples,
+} from "./support/monitoring/prometheus.js";
 import { type Situation, samplesOf } from "./support/monitoring/situation.js";
 
 // What goes wrong in production is played with core and the sandbox, an hour in a second; Prometheus itself evaluates
@@ -9,6 +18,10 @@ import { type Situation, samplesOf } from "./support/monitoring/situation.js";
 const HOUR = 3600;
 const MINUTE = 60;
 const away = () => Promise.reject(new Error("away"));
+
+interface Dashboard {
+  readonly panels: readonly { readonly targets?: readonly { readonly expr: string }[] }[];
+}
 
 interface Case {
   readonly situation: string;
@@ -185,6 +198,16 @@ const cases: Case[] = [
 describe.skipIf(!canRun)("as Prometheus evaluates them, the rules", () => {
   test("are well-formed", async () => {
     expect(await promtool("check", "rules", rulesFile)).toMatch(/SUCCESS: \d+ rules found/);
+  });
+
+  test("and the queries of the dashboard too", async () => {
+    const { panels } = JSON.parse(readFileSync(dashboardFile, "utf8")) as Dashboard;
+    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    expect(queries.length).toBeGreaterThan(20);
+    await expectQueries(
+      queries.map((query) => query.replaceAll("$__rate_interval", "5m").replaceAll("$job", ".*")),
+    );
+    await expect(expectQueries(["sum(rate(no_window))"])).rejects.toThrow("range vector");
   });
 
   test.each(cases.map((each) => [each.situation, each] as const))(

@@ -5,8 +5,9 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../sources.js";
 
-/** The alert rules that are published. */
+/** What is published: the alert rules, and the dashboard. */
 export const rulesFile = join(root, "packages/opentelemetry/alerts.yml");
+export const dashboardFile = join(root, "packages/opentelemetry/dashboard.json");
 
 /** Where one of Prometheus' two programs is, if it is installed. */
 export function findPrometheus(program: "prometheus" | "promtool"): string | undefined {
@@ -52,14 +53,25 @@ export async function expectFired(
       },
     ],
   };
+  await inFile(unitTest, (file) => promtool("test", "rules", file));
+}
+
+/** JSON is YAML too. */
+async function inFile(content: unknown, use: (file: string) => Promise<unknown>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "retail-pos-rules-"));
   try {
-    const file = join(folder, "test.yml");
-    writeFileSync(file, JSON.stringify(unitTest)); // JSON is YAML too
-    await promtool("test", "rules", file);
+    const file = join(folder, "file.yml");
+    writeFileSync(file, JSON.stringify(content));
+    await use(file);
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Rejects with what promtool says of the first of these queries that is none. */
+export async function expectQueries(queries: readonly string[]): Promise<void> {
+  const rules = queries.map((expr, index) => ({ record: `query:${index}`, expr }));
+  await inFile({ groups: [{ name: "queries", rules }] }, (file) => promtool("check", "rules", file));
 }
 
 /** Rejects with everything that it says if it is not content. */

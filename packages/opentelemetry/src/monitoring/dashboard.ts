@@ -64,7 +64,11 @@ function rates(metric: Metric): Panel {
   const { name, description, attributes } = metric;
   const labels = attributes.map((attribute) => attribute.replaceAll(".", "_"));
   const by = labels.length === 0 ? "" : ` by (${labels.join(", ")})`;
-  const expr = `sum${by} (rate(${selector(metric, [JOB])}[$__rate_interval]))`;
+  const sum = `sum${by} (rate(${selector(metric, [JOB])}[$__rate_interval]))`;
+  // What succeeded has no error, and a line without a name would say nothing.
+  const expr = labels.includes("error_type")
+    ? `label_replace(${sum}, "error_type", "succeeded", "error_type", "")`
+    : sum;
   const legend = labels.map((label) => `{{${label}}}`).join(" ") || titleOf(name.replace("retail_pos.", ""));
   const title = titleOf(name.replace("retail_pos.", ""));
   return {
