@@ -27,13 +27,24 @@ test.each(["public/style.css", "views/products.ejs", "views/foot.ejs"])(
   },
 );
 
+test.each(["koa-service", "express-cluster", "hono-login", "fastify-login", "nest-login"])(
+  "%s stops, and says whether it is ready, as express-login does",
+  (example) => {
+    for (const file of ["src/graceful-stop.ts", "src/ready.ts"])
+      expect(readFileSync(`${root}examples/${example}/${file}`, "utf8")).toBe(login(file));
+  },
+);
+
 const pictures = ["public/icon.svg", "public/shelf.svg", "public/style.css"];
 const pages = ["head", "foot", "welcome", "products", "problem"].map((name) => `views/${name}.ejs`);
 
 test.each([
   ...pictures.map((file) => ["hono-login", file]),
   ...[...pictures, "views/head.ejs", "views/foot.ejs"].map((file) => ["fastify-login", file]),
-  ...[...pictures, ...pages, "src/database.ts", "src/session-store.ts"].map((file) => ["nest-login", file]),
+  ...[...pictures, ...pages, "src/database.ts", "src/session-store.ts", "src/settings.ts"].map((file) => [
+    "nest-login",
+    file,
+  ]),
 ])("%s: %s is that of express-login", (example, file) => {
   expect(readFileSync(`${root}examples/${example}/${file}`, "utf8")).toBe(login(file));
 });

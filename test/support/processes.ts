@@ -183,7 +183,7 @@ function newWorker(child: ChildProcess): Worker {
 }
 
 /** Removes what a namespace left in its engine. */
-async function forget(engine: string, namespace: string): Promise<void> {
+export async function forget(engine: string, namespace: string): Promise<void> {
   if (engine === "sqlite") {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(sqliteFile(namespace) + suffix, { force: true });
   } else if (engine === "postgres") {

@@ -131,7 +131,9 @@ describe.each(["redis", "postgres"] as const)("on %s", { timeout: 60_000 }, asyn
       expect(second.output()).toContain("EADDRINUSE");
     });
 
-    test("two machines that start at once share a login; both stop cleanly; a restart logs nobody out", async () => {
+    test("two machines that start at once share a login; both stop cleanly; a restart logs nobody out", {
+      timeout: 180_000, // three times several processes start, and twice they wait for connections that nobody uses
+    }, async () => {
       const empty = { STORE: engine, NAMESPACE: `${namespace}_empty` };
       const machines = [start(empty), start(empty)] as const;
       const origins = await Promise.all(machines.map((machine) => machine.opens()));

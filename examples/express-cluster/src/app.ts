@@ -7,6 +7,7 @@ import session from "express-session";
 import { demonstration, processesOf } from "./demonstration.js";
 import type { Shared } from "./engine.js";
 import { loginRoutes, requireLogin } from "./login.js";
+import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
 
 interface Product {
@@ -20,8 +21,14 @@ interface Product {
 /** Which of the processes this is. */
 const answeredBy = { worker: cluster.worker?.id ?? 0, pid: process.pid };
 
-/** The whole application, as every worker runs it. `more` goes to the client. */
-export function createApp(settings: Settings, shared: Shared, more: Partial<RetailPosOptions> = {}): Express {
+/** What the application may be given: whatever the client takes. */
+export interface Parts extends Partial<RetailPosOptions> {
+  /** Aborted when the process is to end. */
+  stopping?: AbortSignal;
+}
+
+/** The whole application, as every worker runs it. */
+export function createApp(settings: Settings, shared: Shared, { stopping, ...more }: Parts = {}): Express {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret, sandboxUrl } = settings;
   const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...shared.tokens, ...more });
   const isHttps = redirectUri.startsWith("https:");
@@ -35,6 +42,10 @@ export function createApp(settings: Settings, shared: Shared, more: Partial<Reta
   app.locals["settings"] = { engine: settings.engine, workers: settings.workers };
   app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
   app.get("/health", (_req, res) => res.json({ status: "ok" }));
+  app.get("/ready", async (_req, res) => {
+    const ready = await isReady(pos, stopping);
+    res.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
+  });
   app.use(
     session({
       name: "express-cluster",

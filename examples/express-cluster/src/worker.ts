@@ -5,29 +5,21 @@ import type { RetailPosEvent } from "@retail-pos/core";
 import { openTelemetry } from "@retail-pos/opentelemetry";
 import { createApp } from "./app.js";
 import { engineOf } from "./engine.js";
+import { closeGracefully, stopSignal } from "./graceful-stop.js";
 import type { Settings } from "./settings.js";
-
-const LONGEST_STOP_MS = 10_000;
 
 /** Serves the application, as one process of several, until SIGTERM or SIGINT. */
 export async function serve(settings: Settings): Promise<void> {
+  const stopping = stopSignal(); // Ctrl-C reaches every process; otherwise the primary passes it on
   const shared = await engineOf(settings).open(settings);
-  const server = createServer(createApp(settings, shared, { observe }));
+  const server = createServer(createApp(settings, shared, { observe, stopping }));
+  closeGracefully(server, stopping);
+  server.once("close", async () => {
+    await shared.close();
+    cluster.worker?.disconnect();
+  });
   server.listen(settings.port);
   await once(server, "listening");
-
-  /** Takes no new connection, finishes what is under way, and lets go of what it shares. */
-  function stop(): void {
-    if (!server.listening) return;
-    server.close(async () => {
-      await shared.close();
-      cluster.worker?.disconnect();
-    });
-    server.closeIdleConnections();
-    setTimeout(() => server.closeAllConnections(), LONGEST_STOP_MS).unref();
-  }
-  // Ctrl-C reaches every process; otherwise the primary passes it on.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
 }
 
 /** Metrics and spans, for the OpenTelemetry SDK that was loaded before us. Without one nothing becomes of them. */

@@ -152,7 +152,7 @@ describe("the program", () => {
     browser.abort();
     await expect(page).rejects.toThrow("aborted");
     const ended = program.end("SIGTERM");
-    await expect.poll(() => program.answers()).toBe(false);
+    await expect.poll(() => program.answers(), { timeout: 20_000 }).toBe(false);
     late.release();
     expect(await ended).toEqual([0, null]);
 
@@ -219,11 +219,46 @@ test.each([
   expect(answer.body).toContain(words);
 });
 
-test("without an environment the settings are the sandbox's", async () => {
-  const { clientId, clientSecret, redirectUri } = settingsFrom({});
-  const standard = await startSandbox();
-  expect({ clientId, clientSecret, redirectUri }).toEqual(standard.application);
-  await standard.close();
+describe("the settings", () => {
+  const deployed = {
+    RETAIL_POS_AUTH_URL: "https://auth.example",
+    RETAIL_POS_BASE_URL: "https://{domain_prefix}.retail.example",
+    RETAIL_POS_CLIENT_ID: "ours",
+    RETAIL_POS_CLIENT_SECRET: "a client secret of 32 characters",
+    RETAIL_POS_REDIRECT_URI: "https://shelfview.example/auth/retail-pos/callback",
+    SESSION_SECRET: "a session secret of 32 characters",
+  };
+
+  test("are the sandbox's without an environment", async () => {
+    const { clientId, clientSecret, redirectUri } = settingsFrom({});
+    const standard = await startSandbox();
+    expect({ clientId, clientSecret, redirectUri }).toEqual(standard.application);
+    await standard.close();
+  });
+
+  test("are the application's own once people come from elsewhere", async () => {
+    const settings = settingsFrom(deployed);
+    expect(settings).toMatchObject({ clientId: "ours", sessionSecret: deployed.SESSION_SECRET });
+    app = createApp(settings);
+    expect((await open("/auth/retail-pos")).location).toContain("https://auth.example/connect?");
+  });
+
+  test.each([
+    ["no session secret", { SESSION_SECRET: undefined }, "SESSION_SECRET"],
+    ["a short session secret", { SESSION_SECRET: "too short" }, "SESSION_SECRET"],
+    ["the client secret again", { SESSION_SECRET: deployed.RETAIL_POS_CLIENT_SECRET }, "SESSION_SECRET"],
+    ["the sandbox's id", { RETAIL_POS_CLIENT_ID: "sandbox-application" }, "RETAIL_POS_CLIENT_ID"],
+    ["the sandbox's secret", { RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret" }, "_CLIENT_SECRET"],
+    ["no id", { RETAIL_POS_CLIENT_ID: undefined }, "RETAIL_POS_CLIENT_ID is missing"],
+    ["no service", { RETAIL_POS_AUTH_URL: undefined }, "RETAIL_POS_AUTH_URL is missing"],
+  ])("are refused there: %s", (_case, wrong, named) => {
+    expect(() => settingsFrom({ ...deployed, ...wrong })).toThrow(named);
+  });
+
+  test("that are refused end the program before it listens", async () => {
+    const { RETAIL_POS_REDIRECT_URI } = deployed;
+    await expect(startProgram({ RETAIL_POS_REDIRECT_URI })).rejects.toThrow("SESSION_SECRET must be");
+  });
 });
 
 /** The service, with the address of the application registered; it remembers nothing of an earlier one. */
@@ -247,8 +282,8 @@ function restartApp(): void {
   startApp();
 }
 
-/** `npm start` without the compiler, on a port and a file of its own. */
-async function startProgram() {
+/** `npm start` without the compiler, on a port and a file of its own. Rejects with what it says if it ends at once. */
+async function startProgram(more: NodeJS.ProcessEnv = {}) {
   const { authUrl, baseUrl, application } = sandbox;
   const child = spawn(process.execPath, [fileURLToPath(new URL("../dist/server.js", import.meta.url))], {
     env: {
@@ -257,12 +292,20 @@ async function startProgram() {
       RETAIL_POS_AUTH_URL: authUrl,
       RETAIL_POS_BASE_URL: baseUrl,
       RETAIL_POS_REDIRECT_URI: application.redirectUri,
+      ...more,
     },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill());
-  const ended = new Promise((resolve) => child.once("exit", (...how) => resolve(how)));
-  const said = await new Promise((resolve) => child.stdout.once("data", (line) => resolve(String(line))));
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const ended = new Promise<unknown[]>((resolve) => child.once("close", (...how) => resolve(how)));
+  const said = await Promise.race([
+    new Promise((resolve) => child.stdout.once("data", (line) => resolve(String(line)))),
+    ended.then(() => Promise.reject(new Error(errors))),
+  ]);
   const origin = /http:\S+/.exec(String(said))?.[0] ?? "";
   return {
     origin,

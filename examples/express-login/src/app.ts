@@ -4,6 +4,7 @@ import { bearer } from "@retail-pos/express-bearer";
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import session from "express-session";
 import { loginRoutes, requireLogin } from "./login.js";
+import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
 
 interface Product {
@@ -17,6 +18,8 @@ interface Product {
 /** What the application may be given: where sessions are kept, and whatever the client takes. */
 export interface Parts extends Partial<RetailPosOptions> {
   sessionStore?: session.Store;
+  /** Aborted when the process is to end. */
+  stopping?: AbortSignal;
 }
 
 const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
@@ -24,7 +27,7 @@ const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 /** The whole application. Sessions and tokens that nobody gives it a place for are in memory. */
 export function createApp(
   settings: Omit<Settings, "databaseFile">,
-  { sessionStore, ...more }: Parts = {},
+  { sessionStore, stopping, ...more }: Parts = {},
 ): Express {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret } = settings;
   const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...more });
@@ -33,6 +36,11 @@ export function createApp(
   app.set("view engine", "ejs");
   app.set("views", fileURLToPath(new URL("../views", import.meta.url)));
   app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
+  app.get("/health", (_req, res) => void res.json({ status: "ok" }));
+  app.get("/ready", async (_req, res) => {
+    const ready = await isReady(pos, stopping);
+    res.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
+  });
   app.use(
     session({
       name: "express-login",

@@ -1,21 +1,17 @@
 import type { AddressInfo } from "node:net";
 import { createApp } from "./app.js";
 import { openDatabase } from "./database.js";
+import { closeGracefully, stopSignal } from "./graceful-stop.js";
 import { settingsFrom } from "./settings.js";
 
 const settings = settingsFrom(process.env);
+const stopping = stopSignal();
 const { close, ...kept } = openDatabase(settings.databaseFile);
-const server = createApp(settings, kept).listen(settings.port, (error) => {
+const server = createApp(settings, { ...kept, stopping }).listen(settings.port, (error) => {
   if (error) throw error;
   console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
 });
+closeGracefully(server, stopping);
 
-// Finishes what is under way, then ends; a second signal ends at once.
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    server.close();
-    server.closeIdleConnections();
-  });
-}
 // Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
 process.once("exit", close);

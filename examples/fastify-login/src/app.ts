@@ -12,6 +12,7 @@ import Fastify, {
   type FastifyServerOptions,
 } from "fastify";
 import { addLogin } from "./login.js";
+import { isReady } from "./ready.js";
 import { addSession } from "./session.js";
 import type { Settings } from "./settings.js";
 
@@ -26,18 +27,28 @@ interface Product {
 /** What the application may be given: a logger, and whatever the client takes. */
 export interface Parts extends Partial<RetailPosOptions> {
   logger?: FastifyServerOptions["logger"];
+  /** Aborted when the process is to end. */
+  stopping?: AbortSignal;
 }
+
+/** As Node's own. Fastify's 72 seconds would keep a process that stops until its connections are cut. */
+const KEEP_ALIVE_MS = 5000;
 
 /** The whole application. Tokens that nobody gives it a place for are in memory. */
 export function createApp(
   { port, host, databaseFile, sessionSecret, ...service }: Settings,
-  { logger = false, ...more }: Parts = {},
+  { logger = false, stopping, ...more }: Parts = {},
 ): FastifyInstance {
   const client = retailPos({ ...service, ...more });
-  const app = Fastify({ logger });
+  const app = Fastify({ logger, keepAliveTimeout: KEEP_ALIVE_MS });
   app.register(serveStatic, { root: folder("public"), wildcard: false });
   app.register(view, { engine: { ejs }, root: folder("views") });
   app.register(formbody);
+  app.get("/health", () => ({ status: "ok" }));
+  app.get("/ready", async (_request, reply) => {
+    const ready = await isReady(client, stopping);
+    return reply.code(ready ? 200 : 503).send({ status: ready ? "ready" : "not ready" });
+  });
   const sessionOf = addSession(app, sessionSecret, service.redirectUri.startsWith("https:"));
 
   app.register(async (routes) => {

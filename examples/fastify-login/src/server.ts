@@ -1,16 +1,17 @@
 import type { AddressInfo } from "node:net";
 import { createApp } from "./app.js";
 import { openDatabase } from "./database.js";
+import { closeGracefully, stopSignal } from "./graceful-stop.js";
 import { settingsFrom } from "./settings.js";
 
 const settings = settingsFrom(process.env);
+const stopping = stopSignal();
 const { close, ...kept } = openDatabase(settings.databaseFile);
 // Not "info": the address of each request would be logged, and a callback's has the code in it.
-const app = createApp(settings, { ...kept, logger: { level: "warn" } });
+const app = createApp(settings, { ...kept, stopping, logger: { level: "warn" } });
+closeGracefully(app.server, stopping);
+app.server.once("close", () => void app.close());
 await app.listen({ port: settings.port, host: settings.host });
 console.log(`Open http://localhost:${(app.server.address() as AddressInfo).port}`);
-
-// Finishes what is under way, then ends; a second signal ends at once.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void app.close());
 // Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
 process.once("exit", close);

@@ -5,7 +5,7 @@ import { type Settings as ServiceSettings, settingsFromEnv } from "@retail-pos/c
 /** What the application has to know about the service and about itself. */
 export interface Settings extends ServiceSettings {
   port: number;
-  /** Where to listen; `0.0.0.0` in a container. */
+  /** The address to listen on, `0.0.0.0` in a container. Not a name: for two addresses Fastify opens two servers. */
   host: string;
   /** Exactly as registered with the application, and a route of ours. */
   redirectUri: string;
@@ -42,7 +42,7 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   return {
     ...service,
     port,
-    host: env.HOST ?? "localhost",
+    host: env.HOST ?? "127.0.0.1",
     redirectUri,
     // Made from a secret there is already: a random one would log everybody out at each restart.
     sessionSecret:

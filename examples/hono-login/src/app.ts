@@ -5,19 +5,30 @@ import { type ErrorHandler, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { addLogin } from "./login.js";
 import { type Product, problem, products, welcome } from "./pages.js";
+import { isReady } from "./ready.js";
 import { type Env, signedSession } from "./session.js";
 import type { Settings } from "./settings.js";
 
-/** The whole application. `more` goes to the client: where tokens are kept, for example; default in memory. */
+/** What the application may be given: whatever the client takes. */
+export interface Parts extends Partial<RetailPosOptions> {
+  /** Aborted when the process is to end. */
+  stopping?: AbortSignal;
+}
+
+/** The whole application. Tokens that nobody gives it a place for are in memory. */
 export function createApp(
   { port, databaseFile, sessionSecret, ...service }: Settings,
-  more: Partial<RetailPosOptions> = {},
+  { stopping, ...more }: Parts = {},
 ): Hono<Env> {
   const client = retailPos({ ...service, ...more });
   const session = signedSession(sessionSecret, service.redirectUri.startsWith("https:"), more.clock);
 
   const app = new Hono<Env>();
   app.use(serveStatic({ root: fileURLToPath(new URL("../public", import.meta.url)) }));
+  app.get("/health", (c) => c.json({ status: "ok" }));
+  app.get("/ready", async (c) =>
+    (await isReady(client, stopping)) ? c.json({ status: "ready" }) : c.json({ status: "not ready" }, 503),
+  );
   app.use(session.read);
   app.get("/", (c) => (c.var.store ? c.redirect("/products") : c.html(welcome())));
   app.use("/products", (c, next) => (c.var.store ? next() : Promise.resolve(c.redirect("/"))));

@@ -1,22 +1,19 @@
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import { createApp } from "./app.js";
 import { openDatabase } from "./database.js";
+import { closeGracefully, stopSignal } from "./graceful-stop.js";
 import { settingsFrom } from "./settings.js";
 
 const settings = settingsFrom(process.env);
+const stopping = stopSignal();
 const { close, ...kept } = openDatabase(settings.databaseFile);
-const server = createAdaptorServer({ fetch: createApp(settings, kept).fetch });
+const server = createServer(getRequestListener(createApp(settings, { ...kept, stopping }).fetch));
 server.listen(settings.port, () => {
   console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
 });
+closeGracefully(server, stopping);
 
-// Finishes what is under way, then ends; a second signal ends at once.
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    server.close();
-    if ("closeIdleConnections" in server) server.closeIdleConnections();
-  });
-}
 // Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
 process.once("exit", close);

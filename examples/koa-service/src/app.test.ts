@@ -2,16 +2,16 @@ import { spawn } from "node:child_process";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { memoryLock, memoryStore, type RetailPosOptions } from "@retail-pos/core";
+import { memoryLock, memoryStore } from "@retail-pos/core";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { createApp } from "./app.js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createApp, type Parts } from "./app.js";
 import { settingsFrom } from "./settings.js";
 
 const store = "harbour-coffee";
 let clock: VirtualClock;
 let sandbox: Sandbox;
-let shared: Pick<RetailPosOptions, "store" | "lock" | "clock">;
+let shared: Parts;
 let login: Running;
 let cookies: Map<string, string>;
 
@@ -84,6 +84,58 @@ test("says when to come back while the token endpoint is rate limited, and shows
 
 test("tells that it is healthy", async () => {
   expect(await open(login, "/health")).toMatchObject({ status: 200, body: { status: "ok" } });
+});
+
+test("is ready, until the store is away or the process is told to end", async () => {
+  expect(await open(login, "/ready")).toMatchObject({ status: 200, body: { status: "ready" } });
+  const notReady = { status: 503, body: { status: "not ready" } };
+  shared = { ...shared, store: { ...memoryStore(), load: () => Promise.reject(new Error("away")) } };
+  login.run("login");
+  expect(await open(login, "/ready")).toMatchObject(notReady);
+  shared = { clock, stopping: AbortSignal.abort() };
+  login.run("login");
+  expect(await open(login, "/ready")).toMatchObject(notReady);
+  expect(await open(login, "/health")).toMatchObject({ status: 200 });
+});
+
+describe("the settings", () => {
+  const deployed = {
+    RETAIL_POS_AUTH_URL: "https://auth.example",
+    RETAIL_POS_BASE_URL: "https://{domain_prefix}.retail.example",
+    RETAIL_POS_CLIENT_ID: "ours",
+    RETAIL_POS_CLIENT_SECRET: "a client secret of 32 characters",
+    RETAIL_POS_REDIRECT_URI: "https://stock.example/auth/retail-pos/callback",
+    SESSION_KEY: "a session key of 32 characters and more",
+  };
+
+  test("are the sandbox's without an environment", async () => {
+    const { clientId, clientSecret, redirectUri } = settingsFrom({});
+    const standard = await startSandbox();
+    expect({ clientId, clientSecret, redirectUri }).toEqual(standard.application);
+    await standard.close();
+  });
+
+  test("are the application's own once people come from elsewhere", () => {
+    expect(settingsFrom(deployed)).toMatchObject({ clientId: "ours", sessionKey: deployed.SESSION_KEY });
+  });
+
+  test.each([
+    ["no session key", { SESSION_KEY: undefined }, "SESSION_KEY"],
+    ["a short session key", { SESSION_KEY: "too short" }, "SESSION_KEY"],
+    ["the client secret again", { SESSION_KEY: deployed.RETAIL_POS_CLIENT_SECRET }, "SESSION_KEY"],
+    ["the sandbox's id", { RETAIL_POS_CLIENT_ID: "sandbox-application" }, "RETAIL_POS_CLIENT_ID"],
+    ["the sandbox's secret", { RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret" }, "_CLIENT_SECRET"],
+    ["no id", { RETAIL_POS_CLIENT_ID: undefined }, "RETAIL_POS_CLIENT_ID is missing"],
+    ["no service", { RETAIL_POS_AUTH_URL: undefined }, "RETAIL_POS_AUTH_URL is missing"],
+  ])("are refused there: %s", (_case, wrong, named) => {
+    expect(() => settingsFrom({ ...deployed, ...wrong })).toThrow(named);
+  });
+
+  test("behind a gateway need no session key: nobody logs in here", () => {
+    expect(settingsFrom({ ...deployed, MODE: "gateway", SESSION_KEY: undefined })).toMatchObject({
+      mode: "gateway",
+    });
+  });
 });
 
 test.each(["SIGTERM", "SIGINT"] as const)("ends by itself on %s, with nothing left open", async (signal) => {

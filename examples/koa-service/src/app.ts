@@ -4,26 +4,40 @@ import { bearer } from "@retail-pos/koa-bearer";
 import Koa, { type Context, type Middleware } from "koa";
 import session from "koa-session";
 import { loginRoutes } from "./login.js";
+import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
 import { stockOf } from "./stock.js";
 
-/** The whole service. `more` goes to the client, for example a store that several processes share. */
-export function createApp(settings: Settings, more: Partial<RetailPosOptions> = {}): Koa {
-  const { mode, authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionKey } = settings;
-  const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...more });
+/** What the service may be given: whatever the client takes, for example a store that several processes share. */
+export interface Parts extends Partial<RetailPosOptions> {
+  /** Aborted when the process is to end. */
+  stopping?: AbortSignal;
+}
+
+/** The whole service. Tokens that nobody gives it a place for are in memory. */
+export function createApp(
+  { port, mode, sessionKey, ...service }: Settings,
+  { stopping, ...more }: Parts = {},
+): Koa {
+  const pos = retailPos({ ...service, ...more });
 
   const app = new Koa();
   app.use(errorsAsJson);
   if (mode === "login") {
     app.keys = [sessionKey];
     // Lax, not Strict: the cookie has to come along when the service sends the browser back.
-    app.use(session({ sameSite: "lax", secure: redirectUri.startsWith("https:") }, app));
+    app.use(session({ sameSite: "lax", secure: service.redirectUri.startsWith("https:") }, app));
     for (const middleware of loginRoutes(pos, more.clock)) app.use(middleware);
   }
 
   const router = new Router();
   router.get("/health", (ctx) => {
     ctx.body = { status: "ok" };
+  });
+  router.get("/ready", async (ctx) => {
+    const ready = await isReady(pos, stopping);
+    ctx.status = ready ? 200 : 503;
+    ctx.body = { status: ready ? "ready" : "not ready" };
   });
   const retailer = mode === "login" ? loggedIn : namedByGateway;
   router.get("/stock", bearer({ client: pos, retailer }), async (ctx) => {

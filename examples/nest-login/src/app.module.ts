@@ -1,12 +1,16 @@
 import { type DynamicModule, Inject, type MiddlewareConsumer, Module, type NestModule } from "@nestjs/common";
 import type { RetailPos } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
-import { CLIENT } from "./client.js";
+import { CLIENT, STOPPING } from "./client.js";
+import { HealthController } from "./health.controller.js";
 import { LoginController, LoginStrategy } from "./login.js";
 import { UserSerializer } from "./session.js";
 import { ShopController } from "./shop.controller.js";
 
-@Module({ controllers: [LoginController, ShopController], providers: [LoginStrategy, UserSerializer] })
+@Module({
+  controllers: [HealthController, LoginController, ShopController],
+  providers: [LoginStrategy, UserSerializer],
+})
 export class AppModule implements NestModule {
   readonly #client: RetailPos;
 
@@ -14,8 +18,12 @@ export class AppModule implements NestModule {
     this.#client = client;
   }
 
-  static with(client: RetailPos): DynamicModule {
-    return { module: AppModule, providers: [{ provide: CLIENT, useValue: client }] };
+  static with(client: RetailPos, stopping?: AbortSignal): DynamicModule {
+    const providers = [
+      { provide: CLIENT, useValue: client },
+      { provide: STOPPING, useValue: stopping },
+    ];
+    return { module: AppModule, providers };
   }
 
   configure(consumer: MiddlewareConsumer): void {

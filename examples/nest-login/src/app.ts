@@ -14,6 +14,8 @@ import type { Settings } from "./settings.js";
 export interface Parts extends Partial<RetailPosOptions> {
   logger?: LoggerService;
   sessionStore?: session.Store;
+  /** Aborted when the process is to end. */
+  stopping?: AbortSignal;
 }
 
 const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
@@ -21,10 +23,10 @@ const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 /** The whole application. Sessions and tokens that nobody gives it a place for are in memory. */
 export async function createApp(
   { port, databaseFile, sessionSecret, ...service }: Settings,
-  { sessionStore, logger, ...more }: Parts = {},
+  { sessionStore, stopping, logger, ...more }: Parts = {},
 ): Promise<NestExpressApplication> {
   const client = retailPos({ ...service, ...more });
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.with(client), {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.with(client, stopping), {
     logger: logger ?? ["error", "warn"],
   });
   app.setViewEngine("ejs");

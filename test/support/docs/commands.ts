@@ -25,8 +25,14 @@ export function problemWithCommand(command: string, document: string): string | 
   if (program === "npx") return problemWithNpx(args, document);
   if (program === "pnpm") return problemWithPnpm(args);
   if (program === "npm") return problemWithNpm(args, document);
-  if (program === "node") return existsSync(join(root, args[0] ?? "")) ? undefined : `there is no ${args[0]}`;
+  if (program === "node") return problemWithNode(args, document);
   return undefined; // somebody else's
+}
+
+/** Run from the root, or from the document's folder. */
+function problemWithNode([file = ""]: readonly string[], document: string): string | undefined {
+  const isThere = ["", dirname(document)].some((folder) => existsSync(join(root, folder, file)));
+  return isThere ? undefined : `there is no ${file}`;
 }
 
 function problemWithNpx(args: readonly string[], document: string): string | undefined {

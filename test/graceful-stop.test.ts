@@ -1,0 +1,195 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import Database from "libsql";
+import { expect, type TestContext, test, vi } from "vitest";
+import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
+import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
+import { sqliteFile } from "./support/engines.mjs";
+import { wayTo } from "./support/outage.js";
+import { forget } from "./support/processes.js";
+import { root } from "./support/sources.js";
+import { type Visit, visitor } from "./support/visitors.js";
+
+// Real processes that are told to end while people are busy with them. All of these take some seconds, most of them
+// of waiting.
+
+vi.setConfig({ maxConcurrency: 4 });
+
+/** What the contract promises: so long new connections are accepted, and after so long all is over. */
+const ACCEPTING_MS = 1000;
+const LONGEST_STOP_MS = 10_000;
+/** After one process of several has noticed the signal. */
+const OTHERS_KNOW_MS = 300;
+/** For a machine that has other things to do. */
+const SLOWNESS_MS = 5000;
+
+const examples: [name: string, env: Record<string, string>][] = [
+  ["express-login", {}],
+  ["hono-login", {}],
+  ["fastify-login", {}],
+  ["nest-login", {}],
+  ["koa-service", {}],
+  ...(hasRedis ? [["express-cluster", { STORE: "redis", REDIS_URL: redisUrl }] as const] : []),
+  ...(hasPostgres ? [["express-cluster", { STORE: "postgres", DATABASE_URL: databaseUrl }] as const] : []),
+].map(([name, env]) => [name as string, env as Record<string, string>]);
+
+test.concurrent.for(examples)(
+  "%s under load cuts no answer when it stops %o",
+  { timeout: 60_000 },
+  async ([name, env], { onTestFinished }) => {
+    const program = await start(`examples/${name}/dist/server.js`, onTestFinished, env);
+    const path = name === "koa-service" ? "/health" : "/";
+    expect(await visitor(program.port).visit("/ready")).toMatchObject({ status: 200 });
+    const busy = Array.from({ length: 8 }, () => visitor(program.port).keepVisiting(path, 0));
+    const slow = Array.from({ length: 4 }, () => visitor(program.port).keepVisiting(path, 2000));
+    await pause(1000);
+
+    const toldAt = performance.now();
+    program.child.kill("SIGTERM");
+    const isReady = await readiness(program.port);
+    const newcomers = await Promise.all(connectionsFor(ACCEPTING_MS, toldAt, program.port, path));
+    const visits = (await Promise.all([...busy, ...slow])).flat();
+
+    expect(isReady).toMatchObject({ status: 503, connection: "close" });
+    for (const each of newcomers) expect(each).toMatchObject({ status: 200 });
+    const later = visits.filter(({ at, status }) => status === 200 && at > isReady.until + OTHERS_KNOW_MS);
+    expect([...new Set(later.map(({ connection }) => connection))]).toEqual(["close"]);
+    expect(visits.filter((visit) => isCut(visit, toldAt))).toEqual([]);
+    expect(await program.ended).toEqual([0, null]);
+    expect(performance.now() - toldAt).toBeLessThan(LONGEST_STOP_MS + SLOWNESS_MS);
+  },
+);
+
+test("an answer that is under way is sent whole, on a connection that ends with it", {
+  timeout: 60_000,
+}, async ({ onTestFinished }) => {
+  const { port, child, ended } = await start("test/support/slow-server.mjs", onTestFinished);
+  const kept = visitor(port);
+  expect(await kept.visit("/quick")).toMatchObject({ body: "whole", connection: "keep-alive" });
+  const [slow, stream] = [visitor(port).visit("/slow"), visitor(port).visit("/stream")];
+  await pause(500);
+  child.kill("SIGTERM");
+  await pause(500);
+  expect(await visitor(port).visit("/bare")).toMatchObject({ body: "whole", connection: "close" });
+  expect(await slow).toMatchObject({ body: "whole", connection: "close" });
+  expect(await stream).toMatchObject({ body: "whole" });
+  // By now no new connection is taken, and this one was quiet all the time.
+  expect(await visitor(port).visit("/quick")).toMatchObject({ error: "ECONNREFUSED" });
+  expect(await kept.visit("/quick")).toMatchObject({ body: "whole", connection: "close", wasReused: true });
+  expect(await ended).toEqual([0, null]);
+});
+
+test("what has not ended after ten seconds is ended; a second signal does so at once", {
+  timeout: 60_000,
+}, async ({ onTestFinished }) => {
+  const patient = await start("test/support/slow-server.mjs", onTestFinished);
+  const hasty = await start("test/support/slow-server.mjs", onTestFinished);
+  const never = [patient, hasty].map(({ port }) => visitor(port).visit("/never"));
+  await pause(500);
+  const toldAt = performance.now();
+  for (const { child } of [patient, hasty]) child.kill("SIGTERM");
+  await pause(500);
+  hasty.child.kill("SIGTERM");
+  expect(await hasty.ended).toEqual([null, "SIGTERM"]);
+  expect(performance.now() - toldAt).toBeLessThan(LONGEST_STOP_MS - SLOWNESS_MS);
+  expect(await patient.ended).toEqual([0, null]);
+  const tookMs = performance.now() - toldAt;
+  expect(tookMs).toBeGreaterThanOrEqual(LONGEST_STOP_MS - 100);
+  expect(tookMs).toBeLessThan(LONGEST_STOP_MS + SLOWNESS_MS);
+  for (const { error } of await Promise.all(never)) expect(error).toBe("ECONNRESET");
+});
+
+test.concurrent.for(["express-login", "hono-login", "fastify-login", "nest-login"])(
+  "%s says that it is not ready while its store is away, and that it lives",
+  async (name, { onTestFinished }) => {
+    const { port, file } = await start(`examples/${name}/dist/server.js`, onTestFinished);
+    const ask = visitor(port);
+    expect(await ask.visit("/ready")).toMatchObject({ status: 200, body: '{"status":"ready"}' });
+    const database = new Database(file);
+    onTestFinished(() => void database.close());
+    database.exec("ALTER TABLE retail_pos_tokens RENAME TO elsewhere");
+    expect(await ask.visit("/ready")).toMatchObject({ status: 503, body: '{"status":"not ready"}' });
+    expect(await ask.visit("/health")).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+    database.exec("ALTER TABLE elsewhere RENAME TO retail_pos_tokens");
+    expect(await ask.visit("/ready")).toMatchObject({ status: 200 });
+  },
+);
+
+test.for([...(hasRedis ? ["redis"] : []), ...(hasPostgres ? ["postgres"] : [])])(
+  "express-cluster says so of %s",
+  async (engine, { onTestFinished }) => {
+    const way = await wayTo(engine, "unused");
+    onTestFinished(() => way.close());
+    const { port } = await start("examples/express-cluster/dist/server.js", onTestFinished, {
+      STORE: engine,
+      ...way.env,
+    });
+    const status = async (path: string) => (await visitor(port).visit(path)).status;
+    expect(await status("/ready")).toBe(200);
+    way.shut();
+    expect(await status("/ready")).toBe(503);
+    expect(await status("/health")).toBe(200);
+    way.open();
+    await expect.poll(() => status("/ready"), { timeout: 20_000 }).toBe(200);
+  },
+);
+
+/** Everybody is answered, until no connection can be had; nobody is turned away in the first second. */
+function isCut({ at, error, wasReused }: Visit, toldAt: number): boolean {
+  if (error === undefined) return false;
+  return wasReused || at < toldAt + ACCEPTING_MS || !["ECONNREFUSED", "ECONNRESET"].includes(error);
+}
+
+/** The first answer of `/ready` that says no. */
+async function readiness(port: number): Promise<Visit> {
+  for (;;) {
+    const visit = await visitor(port).visit("/ready");
+    if (visit.status !== 200) return visit;
+  }
+}
+
+/** A new visitor every twentieth of a second, each on a connection of its own, for so long after `from`. */
+function connectionsFor(forMs: number, from: number, port: number, path: string): Promise<Visit>[] {
+  const visits: Promise<Visit>[] = [];
+  const left = from + forMs - performance.now();
+  for (let waitMs = 0; waitMs < left - 50; waitMs += 50)
+    visits.push(pause(waitMs).then(() => visitor(port).visit(path)));
+  return visits;
+}
+
+interface Program {
+  readonly child: ChildProcess;
+  readonly port: number;
+  /** Where the examples on SQLite keep tokens. */
+  readonly file: string;
+  /** Exit code and signal. */
+  readonly ended: Promise<unknown[]>;
+}
+
+/** Started as a container would, by `node` and nothing in between. */
+async function start(
+  program: string,
+  onTestFinished: TestContext["onTestFinished"],
+  env: Record<string, string> = {},
+): Promise<Program> {
+  const own = `stop_${randomUUID().slice(0, 8)}`;
+  const settings = { PORT: "0", WORKERS: "2", NAMESPACE: own, DATABASE_FILE: sqliteFile(own), ...env };
+  const child = spawn(process.execPath, [join(root, program)], { env: { ...process.env, ...settings } });
+  const ended = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+    await forget(env["STORE"] ?? "sqlite", own);
+  });
+  let output = "";
+  for await (const text of child.stdout) {
+    output += text;
+    const port = /(?:localhost:|Listening on port )(\d+)/.exec(output)?.[1];
+    if (port) return { child, port: Number(port), file: settings.DATABASE_FILE, ended };
+  }
+  throw new Error(`${program} ended: ${output}`);
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
