@@ -105,6 +105,10 @@ test.each([
   expect(body).toContain("House espresso");
 });
 
+test("the program of fetch reads products, and ends", async () => {
+  expect(await outputOf(programIn("packages/fetch/README.md"))).toContain("House espresso");
+});
+
 test("the program of core exchanges a code and reads products", async () => {
   const code = sandbox.approve(store).searchParams.get("code");
   const after = `

@@ -29,6 +29,7 @@ const DEPENDENCIES: Record<string, string[]> = {
   core: [],
   "express-bearer": ["@retail-pos/core"],
   "fastify-bearer": ["@retail-pos/core"],
+  fetch: ["@retail-pos/core", "undici"],
   "hono-bearer": ["@retail-pos/core"],
   "koa-bearer": ["@retail-pos/core"],
   login: ["@retail-pos/core"],

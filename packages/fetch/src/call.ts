@@ -1,0 +1,62 @@
+/** What has to be known of a call before it is sent. */
+export interface Call {
+  readonly origin: string;
+  readonly host: string;
+  readonly signal: AbortSignal | undefined;
+  /** 4.2, 4.3: it waits for nobody. */
+  readonly isTokenRequest: boolean;
+  /** It changes nothing at the service and can be sent again: it may wait for its host's turn. */
+  readonly isRepeatable: boolean;
+}
+
+/** @returns `undefined` where no host is asked: `data:` and the like, and what `fetch` itself will refuse. */
+export function callOf(input: string | URL | Request, init: RequestInit | undefined): Call | undefined {
+  const request = isRequest(input) ? input : undefined;
+  const address = request ? request.url : String(input);
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) return undefined;
+  const method = String(init?.method ?? request?.method ?? "GET").toUpperCase();
+  const signal = init?.signal ?? request?.signal;
+  const hasBody = Boolean(init?.body ?? request?.body);
+  return {
+    origin: url.origin,
+    host: url.host,
+    signal: signal instanceof AbortSignal ? signal : undefined,
+    isTokenRequest: method === "POST" && url.pathname.endsWith("/api/1.0/token"),
+    isRepeatable: ["GET", "HEAD", "OPTIONS"].includes(method) && !hasBody,
+  };
+}
+
+/** Not `instanceof`: a replaced `fetch` may take a `Request` of its own. */
+function isRequest(input: string | URL | Request): input is Request {
+  return typeof input === "object" && typeof (input as Request).url === "string";
+}
+
+const MEMBERS = [
+  "method",
+  "headers",
+  "body",
+  "signal",
+  "redirect",
+  "cache",
+  "credentials",
+  "mode",
+  "referrer",
+  "referrerPolicy",
+  "integrity",
+  "keepalive",
+  "duplex",
+] as const;
+
+/** What was given with the call, and the dispatcher. A `Request` may stand there, whose members are not its own. */
+export function withDispatcher(init: RequestInit | undefined, dispatcher: unknown): RequestInit {
+  const given: Record<string, unknown> = { ...init, dispatcher };
+  const kind = init && Object.getPrototypeOf(init);
+  if (kind && kind !== Object.prototype) {
+    for (const name of MEMBERS) {
+      const value = (init as Record<string, unknown>)[name];
+      if (value !== undefined && value !== null) given[name] = value;
+    }
+  }
+  return given as RequestInit;
+}

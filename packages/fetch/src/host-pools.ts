@@ -1,0 +1,140 @@
+import { type Dispatcher, Pool } from "undici";
+import { type Connections, type DispatchOptions, type Handler, whenOver } from "./under-way.js";
+
+/** Token requests have connections of their own, so that no call of the API stands before one. */
+export type Kind = "api" | "token";
+
+export interface HostPoolsOptions {
+  readonly perHost: number;
+  readonly keepAliveMs: number;
+  readonly idleConnections: number;
+}
+
+interface HostPool {
+  readonly key: string;
+  readonly pool: Pool;
+  underWay: number;
+  connected: number;
+  /** Connections whose answer ended in this turn of the event loop: undici uses them again in the next. */
+  resting: number;
+  /** Requests that wait for one of those. */
+  deferred: number;
+}
+
+/**
+ * The connections to every host, one undici `Pool` for each host and kind. A pool is dropped with its last connection,
+ * so that nothing is kept of a host that is not called any more; and so is the pool used longest ago, if idle hosts
+ * together keep more connections than they may.
+ */
+export class HostPools {
+  readonly #options: HostPoolsOptions;
+  readonly #pools = new Map<string, HostPool>();
+  /** Those without a request under way, the one used longest ago first. */
+  readonly #idle = new Set<HostPool>();
+  #idleConnections = 0;
+  #mostIdle: number;
+
+  constructor(options: HostPoolsOptions) {
+    this.#options = options;
+    this.#mostIdle = options.idleConnections;
+  }
+
+  of(kind: Kind): Connections {
+    return { dispatch: (options, handler) => this.#dispatch(kind, options, handler) };
+  }
+
+  /** Waits for what is under way. */
+  async close(): Promise<void> {
+    this.#mostIdle = 0; // for a call that began at this moment
+    const pools = [...this.#pools.values()];
+    for (const host of pools) this.#forget(host);
+    await Promise.all(pools.map(({ pool }) => pool.close()));
+  }
+
+  #dispatch(kind: Kind, options: DispatchOptions, handler: Handler): boolean {
+    const host = this.#poolOf(kind, String(options.origin));
+    if (this.#idle.delete(host)) this.#idleConnections -= host.connected;
+    host.underWay += 1;
+    // Both shapes of a handler are known to it, whatever its types say.
+    const watched = whenOver(handler, () => this.#over(host)) as Dispatcher.DispatchHandler;
+    const send = () => host.pool.dispatch(options as Dispatcher.DispatchOptions, watched);
+    if (host.deferred >= host.resting) return send();
+    // A call right after another one would open a second connection.
+    host.deferred += 1;
+    setImmediate(() => {
+      host.deferred -= 1;
+      send();
+    });
+    return true;
+  }
+
+  #poolOf(kind: Kind, origin: string): HostPool {
+    const key = `${kind} ${origin}`;
+    const known = this.#pools.get(key);
+    if (known) return known;
+    const host: HostPool = {
+      key,
+      pool: this.#newPool(kind, origin),
+      underWay: 0,
+      connected: 0,
+      resting: 0,
+      deferred: 0,
+    };
+    host.pool.on("connect", () => this.#connected(host, 1));
+    host.pool.on("disconnect", () => this.#connected(host, -1));
+    host.pool.on("connectionError", () => this.#dropUnused(host));
+    this.#pools.set(key, host);
+    return host;
+  }
+
+  #newPool(kind: Kind, origin: string): Pool {
+    const { perHost, keepAliveMs } = this.#options;
+    const kept =
+      keepAliveMs > 0
+        ? { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs }
+        : { pipelining: 0 };
+    return new Pool(origin, { connections: kind === "api" ? perHost : null, ...kept });
+  }
+
+  #over(host: HostPool): void {
+    host.underWay -= 1;
+    host.resting += 1;
+    setImmediate(() => {
+      host.resting -= 1;
+    });
+    if (host.underWay > 0 || this.#pools.get(host.key) !== host) return;
+    this.#idle.add(host);
+    this.#idleConnections += host.connected;
+    this.#dropUnused(host);
+    this.#dropSurplus();
+  }
+
+  #connected(host: HostPool, change: 1 | -1): void {
+    host.connected += change;
+    if (this.#idle.has(host)) this.#idleConnections += change;
+    this.#dropUnused(host);
+    this.#dropSurplus();
+  }
+
+  #dropUnused(host: HostPool): void {
+    if (this.#idle.has(host) && host.connected === 0) this.#drop(host);
+  }
+
+  #dropSurplus(): void {
+    for (const host of this.#idle) {
+      if (this.#idleConnections <= this.#mostIdle) return;
+      this.#drop(host);
+    }
+  }
+
+  #drop(host: HostPool): void {
+    this.#forget(host);
+    void host.pool.close();
+  }
+
+  /** Before it is closed: whoever calls this host in between gets a new pool. */
+  #forget(host: HostPool): void {
+    this.#pools.delete(host.key);
+    if (this.#idle.delete(host)) this.#idleConnections -= host.connected;
+  }
+}

@@ -1,0 +1,189 @@
+import { queueFullError } from "./errors.js";
+import { HostLimit } from "./host-limit.js";
+import { Line, type Waiting } from "./line.js";
+import { onAbort } from "./signals.js";
+
+/** So many calls may wait for one host. */
+const LONGEST_LINE = 10_000;
+
+/** Longer timers fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** A call's place in its host's order, and its patience. Kept when the call is sent again. */
+export interface Place {
+  readonly number: number;
+  /** For the host's turn, in milliseconds; what is left of it. */
+  waitLeftMs: number;
+}
+
+export interface HostOptions {
+  readonly name: string;
+  readonly perHost: number;
+  readonly wait429Ms: number;
+  /** Told once nothing is under way, nobody waits, and nothing has to be remembered. */
+  readonly onIdle: () => void;
+}
+
+/**
+ * Who may call one host now. It owns the count of what is under way and the two lines of those who wait:
+ * calls with patience wait for a connection and for the host's turn, all others for a connection only.
+ */
+export class Host {
+  readonly #options: HostOptions;
+  readonly #limit = new HostLimit();
+  readonly #patient = new Line();
+  readonly #hasty = new Line();
+  #underWay = 0;
+  #numbers = 0;
+  /** For the moment at which somebody who waits may start, or at which there is nothing to remember any more. */
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+  }
+
+  /** With its port, if that is one of its own. */
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** For a call that comes now. */
+  place(isRepeatable: boolean): Place {
+    this.#numbers += 1;
+    return { number: this.#numbers, waitLeftMs: isRepeatable ? this.#options.wait429Ms : 0 };
+  }
+
+  /**
+   * Resolves when the call may start, which then counts as under way until {@link left}.
+   *
+   * @throws {RetailFetchError} `queue_full`, and the signal's reason.
+   */
+  start(place: Place, signal: AbortSignal | undefined, isSentAgain: boolean): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      let deaf: (() => void) | undefined;
+      const waiting: Waiting = {
+        ...place,
+        start: () => {
+          deaf?.();
+          place.waitLeftMs = waiting.waitLeftMs;
+          resolve();
+        },
+        fail: (reason) => {
+          deaf?.();
+          reject(reason);
+        },
+      };
+      this.#join(waiting);
+      if (!waiting.line) return;
+      if (this.#waiting > LONGEST_LINE && !isSentAgain) {
+        return this.#leave(waiting, queueFullError(this.#options.name, LONGEST_LINE));
+      }
+      deaf = signal && onAbort(signal, () => this.#leave(waiting, signal.reason));
+    });
+  }
+
+  /** The connection of a call is free again. */
+  left(): void {
+    this.#underWay -= 1;
+    this.#startNext();
+  }
+
+  learn({ status, headers }: Response): void {
+    const now = Date.now();
+    const turnBefore = Math.max(this.#limit.turnAt(), now);
+    this.#limit.learn(status, headers, now);
+    const longer = this.#limit.turnAt() - turnBefore;
+    if (longer > 0) {
+      for (const waiting of this.#patient) this.#spend(waiting, longer);
+    }
+    this.#startNext();
+  }
+
+  /** Whether a call that was answered 429 can wait for the host's turn, and be sent again. */
+  canWait({ waitLeftMs }: Place): boolean {
+    return waitLeftMs > 0 && this.#limit.turnAt() - Date.now() <= waitLeftMs;
+  }
+
+  /** Everybody who waits is told, and leaves. */
+  dismiss(reason: unknown): void {
+    for (const line of [this.#patient, this.#hasty]) {
+      for (const waiting of line) this.#leave(waiting, reason);
+    }
+  }
+
+  get #waiting(): number {
+    return this.#patient.size + this.#hasty.size;
+  }
+
+  #join(waiting: Waiting): void {
+    (waiting.waitLeftMs > 0 ? this.#patient : this.#hasty).add(waiting);
+    const ms = this.#limit.turnAt() - Date.now();
+    if (waiting.waitLeftMs > 0 && ms > 0) this.#spend(waiting, ms);
+    this.#startNext();
+  }
+
+  #leave(waiting: Waiting, reason: unknown): void {
+    waiting.line?.remove(waiting);
+    waiting.fail(reason);
+    this.#startNext();
+  }
+
+  /** Of a call's patience, as soon as the wait is known. If it is not enough, the call does not wait for the turn. */
+  #spend(waiting: Waiting, ms: number): void {
+    if (ms <= waiting.waitLeftMs) {
+      waiting.waitLeftMs -= ms;
+      return;
+    }
+    this.#patient.remove(waiting);
+    waiting.waitLeftMs = 0;
+    this.#hasty.add(waiting);
+  }
+
+  #startNext(): void {
+    const now = Date.now();
+    for (;;) {
+      const next = this.#underWay < this.#room(now) ? this.#next(now) : undefined;
+      if (!next) break;
+      next.line?.remove(next);
+      this.#underWay += 1;
+      next.start();
+    }
+    this.#wakeLater(now);
+  }
+
+  #room(now: number): number {
+    return Math.min(this.#options.perHost, this.#limit.room(now));
+  }
+
+  /** Whoever came first of those who need not wait for the host's turn. */
+  #next(now: number): Waiting | undefined {
+    const patient = now < this.#limit.turnAt() ? undefined : this.#patient.first;
+    const hasty = this.#hasty.first;
+    return patient && hasty ? (patient.number < hasty.number ? patient : hasty) : (patient ?? hasty);
+  }
+
+  #wakeLater(now: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const isIdle = this.#underWay === 0 && this.#waiting === 0;
+    if (!isIdle && this.#waiting === 0) return;
+    const at = this.#changesAt(now);
+    if (at === undefined) {
+      if (isIdle) this.#options.onIdle();
+      return;
+    }
+    this.#timer = setTimeout(() => this.#startNext(), Math.min(at - now, LONGEST_TIMER_MS));
+    if (isIdle) this.#timer.unref(); // it only forgets; a call that waits is work, and keeps the process alive
+  }
+
+  /** The next instant at which more calls may start than now, as far as that is worth remembering. */
+  #changesAt(now: number): number | undefined {
+    const turnAt = this.#limit.turnAt();
+    const isWaitedFor = now < turnAt && turnAt - now <= this.#options.wait429Ms;
+    const knownUntil = this.#limit.knownUntil();
+    const isNarrow = now < knownUntil && this.#limit.room(now) < this.#options.perHost;
+    const instants = [...(isWaitedFor ? [turnAt] : []), ...(isNarrow ? [knownUntil] : [])];
+    return instants.length > 0 ? Math.min(...instants) : undefined;
+  }
+}

@@ -1,0 +1,125 @@
+import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import nock from "nock";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type ApiServer, apiServer } from "../testing/api-server.js";
+import { type RetailFetch, retailFetch } from "./index.js";
+
+// Whoever intercepts or traces `fetch` sees every request, also if it came after retailFetch was made.
+
+nock.restore(); // importing nock switches it on
+
+const STORE = "https://shop.retail.example";
+const token = { method: "POST", body: "grant_type=refresh_token" };
+
+let fetch: RetailFetch;
+
+beforeEach(() => {
+  fetch = retailFetch({ perHost: 1 });
+});
+afterEach(async () => {
+  vi.unstubAllGlobals();
+  await fetch.close();
+});
+
+describe("nock", () => {
+  beforeEach(() => nock.activate());
+  afterEach(() => {
+    nock.cleanAll();
+    nock.restore();
+  });
+
+  test("answers calls and token requests; nothing reaches the network", async () => {
+    const scope = nock(STORE)
+      .get("/api/products?page=2")
+      .matchHeader("authorization", "Bearer given")
+      .times(20)
+      .reply(200, { data: [] })
+      .post("/api/1.0/token", "grant_type=refresh_token")
+      .reply(200, { access_token: "a" });
+    const headers = { authorization: "Bearer given" };
+    const calls = Array.from({ length: 20 }, () => fetch(`${STORE}/api/products?page=2`, { headers }));
+    expect(await (await fetch(`${STORE}/api/1.0/token`, token)).json()).toEqual({ access_token: "a" });
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(scope.isDone()).toBe(true);
+  });
+
+  test("answers 429, which is waited out", async () => {
+    nock(STORE).get("/").reply(429, "", { "Retry-After": "1" }).get("/").reply(200, "served");
+    fetch = retailFetch({ wait429Ms: 5000 });
+    expect(await (await fetch(STORE)).text()).toBe("served");
+  });
+});
+
+describe("a fetch in the place of the global one", () => {
+  test("gets every call as it was made, whenever it came", async () => {
+    const seen = vi.fn(async (input: unknown, _init?: unknown) => new Response(`answer to ${input}`));
+    vi.stubGlobal("fetch", seen);
+    expect(await (await fetch(STORE, { method: "PUT", body: "a" })).text()).toBe(`answer to ${STORE}`);
+    expect(seen.mock.calls).toEqual([[STORE, expect.objectContaining({ method: "PUT", body: "a" })]]);
+    vi.unstubAllGlobals();
+    expect(await (await fetch("data:,real")).text()).toBe("real");
+  });
+
+  test("may give what is hardly an answer: it is returned, and the next call is sent", async () => {
+    for (const answer of [undefined, null, 5, {}, { status: 429 }, { status: 429, headers: {} }]) {
+      vi.stubGlobal("fetch", async () => answer);
+      for (const round of [1, 2]) expect(await fetch(`${STORE}/${round}`)).toBe(answer);
+    }
+  });
+
+  test("may throw at once", async () => {
+    vi.stubGlobal("fetch", () => {
+      throw new Error("out of order");
+    });
+    for (const round of [1, 2]) await expect(fetch(`${STORE}/${round}`)).rejects.toThrow("out of order");
+  });
+
+  test("may be this very function, or one around it", async () => {
+    for (const inPlace of [fetch, (...call: Parameters<RetailFetch>) => fetch(...call), retailFetch()]) {
+      vi.stubGlobal("fetch", inPlace);
+      expect(await (await fetch("data:,at%20hand")).text()).toBe("at hand");
+      const api = await apiServer((_, response) => response.end("served"));
+      expect(await (await fetch(api.origin)).text()).toBe("served");
+      await api.close();
+    }
+  });
+});
+
+describe("OpenTelemetry's instrumentation", () => {
+  let api: ApiServer;
+  beforeEach(async () => {
+    api = await apiServer((request, response) => response.end(request.headers.traceparent));
+  });
+  afterEach(() => api.close());
+
+  test("has a span for each request, and marks it with the trace", async () => {
+    const exporter = new InMemorySpanExporter();
+    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    const instrumentation = new UndiciInstrumentation();
+    instrumentation.setTracerProvider(provider);
+    instrumentation.enable();
+    for (const path of ["/api/products", "/api/sales"]) await (await fetch(api.origin + path)).text();
+    await (await fetch(`${api.origin}/api/1.0/token`, token)).text();
+    instrumentation.disable();
+    const spans = exporter.getFinishedSpans().map(({ attributes }) => attributes["url.path"]);
+    expect(spans).toEqual(["/api/products", "/api/sales", "/api/1.0/token"]);
+  });
+});
+
+test("a dispatcher that the call brings along is used, and its connection counts", async () => {
+  const api = await apiServer((_, response) => response.end("served"));
+  const { MockAgent } = await import("undici");
+  const mocks = new MockAgent();
+  mocks.disableNetConnect();
+  mocks.get(STORE).intercept({ path: "/" }).reply(200, "mocked").times(2);
+  for (const round of [1, 2]) {
+    const answered = fetch(STORE, { dispatcher: mocks } as unknown as RequestInit);
+    expect(await (await answered).text(), `round ${round}`).toBe("mocked");
+  }
+  await api.close();
+});

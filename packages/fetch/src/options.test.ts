@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { type RetailFetchOptions, retailFetch } from "./index.js";
+
+const NAMES = ["perHost", "keepAliveMs", "wait429Ms", "idleConnections"] as const;
+
+describe("a wrong option is a TypeError that names it:", () => {
+  const values = [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "8", null, 8n, {}, true];
+  const rows: [string, unknown][] = NAMES.flatMap((name) =>
+    values.map((value): [string, unknown] => [name, value]),
+  );
+  rows.push(["perHost", 0], ["keepAliveMs", 2 ** 31], ["wait429Ms", 2 ** 31]);
+  rows.push(["perhost", 8], ["timeoutMs", 1000], ["fetch", globalThis.fetch]);
+
+  for (const [name, value] of rows) {
+    test(`${name}: ${typeof value} ${String(value)}`, () => {
+      const make = () => retailFetch({ [name]: value } as RetailFetchOptions);
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(new RegExp(`^${name} `));
+    });
+  }
+
+  for (const value of [null, "https://store.example", 8, () => {}]) {
+    test(`all of them: ${String(value)}`, () => {
+      expect(() => retailFetch(value as RetailFetchOptions)).toThrow(TypeError);
+    });
+  }
+});
+
+describe("an option may be", () => {
+  test("left out, or undefined", () => {
+    expect(() => retailFetch()).not.toThrow();
+    expect(() => retailFetch(Object.fromEntries(NAMES.map((name) => [name, undefined])))).not.toThrow();
+  });
+
+  test("the least and the most that it can be", () => {
+    const most = 2 ** 31 - 1;
+    expect(() => retailFetch({ perHost: 1, keepAliveMs: 0, wait429Ms: 0, idleConnections: 0 })).not.toThrow();
+    expect(() =>
+      retailFetch({ perHost: 1e6, keepAliveMs: most, wait429Ms: most, idleConnections: 1e6 }),
+    ).not.toThrow();
+  });
+});

@@ -1,0 +1,56 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A server that counts what reaches it. */
+export interface ApiServer {
+  readonly origin: string;
+  /** Connections that were opened, in all. */
+  readonly connections: number;
+  /** Requests that are being answered. */
+  readonly underWay: number;
+  /** The most of them at once. */
+  readonly most: number;
+  /** The path and query of each request, in the order in which they came. */
+  readonly came: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Keeps idle connections for longer than any client does. */
+export async function apiServer(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<ApiServer> {
+  const counts = { connections: 0, underWay: 0, most: 0 };
+  const came: string[] = [];
+  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
+    came.push(request.url ?? "");
+    counts.underWay += 1;
+    counts.most = Math.max(counts.most, counts.underWay);
+    response.once("close", () => {
+      counts.underWay -= 1;
+    });
+    answer(request, response);
+  });
+  server.on("connection", () => {
+    counts.connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 4096, resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    origin,
+    came,
+    get connections() {
+      return counts.connections;
+    },
+    get underWay() {
+      return counts.underWay;
+    },
+    get most() {
+      return counts.most;
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
