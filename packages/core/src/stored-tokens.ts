@@ -1,13 +1,13 @@
 import { pagesThrough } from "./all-retailers.js";
 import type { BackOff } from "./back-off.js";
 import { checkedStore } from "./checked-store.js";
+import { clientClaims } from "./client-claims.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import type { RateLimitedError } from "./errors.js";
 import type { RetailPosEvent } from "./events.js";
 import { HeldTokens } from "./held-tokens.js";
 import { knownRetailers } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
-import { claimsInMemory } from "./memory-claims.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./renew-due.js";
 import { noteFailure } from "./renewal-failure.js";
 import { renewals as newRenewals } from "./renewals.js";
@@ -17,7 +17,7 @@ import { limitOf } from "./set-notes.js";
 import type { Versions } from "./set-versions.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
-import { tokenEvents } from "./token-events.js";
+import { type TokenEvents, tokenEvents } from "./token-events.js";
 import { copied, problemWith, quiet, type TokenSet } from "./token-set.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
@@ -71,12 +71,12 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread };
   const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
   const sourceOf = storedTokenSources({ ...options, retailers, renewals, events });
-  const claimHere = claimsInMemory(clock);
 
   return {
-    status: told(status),
-    connect: told(connect),
-    disconnect: told(disconnect),
+    status: toldBy(events, status),
+    connect: toldBy(events, connect),
+    disconnect: toldBy(events, disconnect),
+    claim: clientClaims(store, clientId, clock),
     retailers: (signal) => pagesThrough(store, signal, events.storeFailed),
     renewDue: dueRenewals({ ...options, store, retailers, renewals, events }),
     limit,
@@ -87,27 +87,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       const held = known(domainPrefix);
       return held.client ?? held.keepClient(make(held.domainPrefix, sourceOf(held)));
     },
-    async claim(key, forMs) {
-      if (typeof key !== "string" || key === "") throw new TypeError("key must be a non-empty text");
-      if (!(typeof forMs === "number" && Number.isFinite(forMs) && forMs > 0))
-        throw new TypeError("forMs must be a number of milliseconds above 0");
-      return store.claim
-        ? store.claim(`${encodeURIComponent(clientId)}/${key}`, forMs)
-        : claimHere(key, forMs);
-    },
   };
-
-  /** Whatever error a caller sees was observed. */
-  function told<Ask, T>(work: (ask: Ask) => Promise<T>): (ask: Ask) => Promise<T> {
-    return async (ask) => {
-      try {
-        return await work(ask);
-      } catch (error) {
-        events.askFailed(error);
-        throw error;
-      }
-    };
-  }
 
   async function connect(given: TokenSet): Promise<void> {
     const tokens = copied(given) as TokenSet;
@@ -157,4 +137,16 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
       throw error;
     }
   }
+}
+
+/** Whatever error a caller sees was observed. */
+function toldBy<Ask, T>(events: TokenEvents, work: (ask: Ask) => Promise<T>): (ask: Ask) => Promise<T> {
+  return async (ask) => {
+    try {
+      return await work(ask);
+    } catch (error) {
+      events.askFailed(error);
+      throw error;
+    }
+  };
 }
