@@ -78,7 +78,11 @@ function labelNotIn(text: string): string {
   return label;
 }
 
-/** A URL that secrets may be sent to: https, or http on this machine; no credentials, query or fragment. */
+/**
+ * A URL that secrets may be sent to: https, or http on this machine; no credentials, query or fragment.
+ *
+ * @throws {TypeError} naming the option.
+ */
 export function secureUrl(option: string, text: unknown): URL {
   if (typeof text !== "string" || !URL.canParse(text))
     throw new TypeError(`${option} must be an absolute URL${ifNone(text)}`);

@@ -39,6 +39,7 @@ export interface RetailPos {
    * @throws {TokenResponseError} a 2xx that is no usable token response.
    * @throws {ClientRefusedError} the service refuses this application.
    * @throws {StoreFailedError} the lock could not be taken; nothing was sent.
+   * @throws an error of `acceptRetailer`, and one that `parseErrorResponse` returns or throws.
    */
   exchange(domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet>;
   /**

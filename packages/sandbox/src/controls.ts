@@ -8,30 +8,38 @@ import { canConnect, type Retailer } from "./service/retailer-accounts.js";
 import { acceptsBearer } from "./service/sample-api.js";
 import { type Service, storeChanged } from "./service/service.js";
 
-/** Everything that code can do to a running sandbox. Calls that name a store throw a TypeError if there is none. */
+/** Everything that code can do to a running sandbox. A call that names an unknown store throws a `TypeError`. */
 export interface Controls {
   /** The sandbox's time, in epoch milliseconds. */
   now(): number;
 
   /**
    * An approval without a browser: returns the callback address with `code`, `domain_prefix` and `state`. `state`
-   * defaults to a random one, `redirectUri` to the registered one; the code is bound to that address. Throws if an
-   * application that is not approved has its 30 stores already.
+   * defaults to a random one, `redirectUri` to the registered one; the code is bound to that address.
+   *
+   * @throws {Error} the application is not approved, and has its 30 stores already (section 8).
    */
   approve(domainPrefix: string, state?: string, redirectUri?: string): URL;
   /**
-   * What a person does who is sent to `authorizationUrl` and approves: `approve`, after the checks of the consent page.
-   * Throws with the page's words.
+   * A person who is sent to `authorizationUrl` and approves: `approve`, after the checks of the consent page.
+   *
+   * @throws {Error} with the page's words: the request is wrong, or as for `approve`.
    */
   consent(authorizationUrl: string | URL, domainPrefix: string): URL;
   /** The callback address of a person who declines: only `error=access_denied`. */
   decline(): URL;
 
-  /** A personal token (R7) of an admin user: `"owner"` (default) or `"manager"`. */
+  /**
+   * A personal token (R7) of an admin user: `"owner"` (default) or `"manager"`.
+   *
+   * @throws {TypeError} the user is unknown or no admin.
+   */
   createPersonalToken(domainPrefix: string, user?: string): string;
   /**
    * Resets the password of `"owner"` (default), `"manager"` or `"cashier"`: their personal tokens are gone. Answers how
    * many.
+   *
+   * @throws {TypeError} the user is unknown.
    */
   resetPassword(domainPrefix: string, user?: string): number;
 
@@ -56,9 +64,13 @@ export interface Controls {
    * mends it. Answers how many.
    */
   refuse(domainPrefix: string): number;
-  /** Answers 429 at the store's token endpoint for this many milliseconds. */
+  /** Answers 429 at the store's token endpoint for this many milliseconds. @throws {TypeError} `ms` is not above 0. */
   limit(domainPrefix: string, ms: number): void;
-  /** Makes something go wrong, by default at the next token request of any store. */
+  /**
+   * Makes something go wrong, by default at the next token request of any store.
+   *
+   * @throws {TypeError} naming `kind` or the option that is wrong.
+   */
   fault(kind: FaultKind, options?: FaultOptions): Fault;
   /**
    * Ends everything that `fault` and `limit` asked for, and starts the rate limit's windows anew. With a store: only

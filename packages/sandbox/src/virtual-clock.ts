@@ -1,7 +1,7 @@
 /** A clock that stands still until it is told to move. Pass it as `clock` to the sandbox and to the tested code. */
 export interface VirtualClock {
   (): number;
-  /** Moves the clock forward by this many milliseconds; answers the new time. */
+  /** Moves the clock forward by this many milliseconds; answers the new time. @throws {TypeError} `ms` is below 0. */
   advance(ms: number): number;
 }
 
