@@ -45,8 +45,9 @@ export async function asked<T>(
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const error = new StoreFailedError(operation, `The store did not answer within ${ANSWER_WITHIN_MS} ms`);
-    timer = setTimeout(() => reject(error), ANSWER_WITHIN_MS);
+    const tooLate = () =>
+      reject(new StoreFailedError(operation, `The store did not answer within ${ANSWER_WITHIN_MS} ms`));
+    timer = setTimeout(tooLate, ANSWER_WITHIN_MS);
   });
   try {
     return await Promise.race([ask(), late]);

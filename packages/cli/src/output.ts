@@ -5,15 +5,13 @@ type Stream = World["stdout"] | World["stderr"];
 export type Colour = "green" | "yellow" | "red" | "gray" | "bold";
 
 /**
- * Prints one line on standard output, and waits while its reader is slow: a million lines are never in memory at once.
+ * Prints one line on standard output, and waits until it is written, or cannot be: a million lines are never in memory
+ * at once. An error is told to whoever listens to the stream.
  */
-export async function print({ stdout }: Pick<World, "stdout">, line: string): Promise<void> {
-  let isRead = true;
-  const written = new Promise<void>((resolve) => {
-    // An error is told to whoever listens to the stream.
-    isRead = stdout.write(`${line}\n`, () => resolve());
+export function print({ stdout }: Pick<World, "stdout">, line: string): Promise<void> {
+  return new Promise((resolve) => {
+    stdout.write(`${line}\n`, () => resolve());
   });
-  if (!isRead) await written;
 }
 
 /** Colours a text if a person reads it and wants colours (`NO_COLOR`). */
