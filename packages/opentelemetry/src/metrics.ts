@@ -66,7 +66,7 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     name: "retail_pos.unsaved",
     kind: "counter",
     unit: "{token_set}",
-    description: "Token sets that the store did not take: one process alone holds them",
+    description: "Token sets that the store did not take: only one process holds them",
     attributes: [],
   },
   storeFailures: {

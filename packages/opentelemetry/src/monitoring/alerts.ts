@@ -131,7 +131,7 @@ export const ALERTS: readonly AlertRule[] = [
     atLeast: 1,
     windowMinutes: 60,
     forMinutes: 0,
-    means: "one process alone holds a rotated refresh token: do not restart it before the store takes it",
+    means: "only one process holds a rotated refresh token: do not restart it before the store takes it",
   },
   {
     name: "RetailPosRecordsUnusable",
