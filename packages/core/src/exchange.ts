@@ -5,10 +5,10 @@ import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import type { LoginBackOff } from "./login-back-off.js";
+import type { LoginLimits } from "./login-limits.js";
 import { type LoginTurnOptions, loginTurns } from "./login-turns.js";
 import type { CheckedOptions } from "./options.js";
 import type { Versions } from "./set-versions.js";
-import type { StoredTokens } from "./stored-tokens.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { ExchangeExtra } from "./token-grants.js";
 import { quiet, type TokenSet } from "./token-set.js";
@@ -19,7 +19,7 @@ export interface ExchangeOptions
   endpoint: TokenEndpoint;
   backOff: BackOff;
   /** The 429 that is noted in the store: by other processes, and for them. */
-  stored: Pick<StoredTokens, "limit" | "limited" | "lookForLimit">;
+  stored: LoginLimits;
   loginBackOff: LoginBackOff;
   versions: Versions;
   observe: ((event: RetailPosEvent) => void) | undefined;

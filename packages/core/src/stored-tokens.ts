@@ -3,17 +3,16 @@ import type { BackOff } from "./back-off.js";
 import { checkedStore } from "./checked-store.js";
 import { clientClaims } from "./client-claims.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import type { RateLimitedError } from "./errors.js";
 import type { RetailPosEvent } from "./events.js";
 import { HeldTokens } from "./held-tokens.js";
 import { knownRetailers } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
+import { type LoginLimits, loginLimits } from "./login-limits.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./renew-due.js";
 import { noteFailure } from "./renewal-failure.js";
 import { renewals as newRenewals } from "./renewals.js";
 import type { RetailerClient } from "./retailer-client.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
-import { limitOf } from "./set-notes.js";
 import type { Versions } from "./set-versions.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
@@ -23,7 +22,7 @@ import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
 
 /** The tokens of all retailers of one application: kept in a store, renewed before they end. */
-export interface StoredTokens {
+export interface StoredTokens extends LoginLimits {
   /** @throws {InvalidDomainPrefixError} */
   source(domainPrefix: string): TokenSource;
   /**
@@ -39,12 +38,6 @@ export interface StoredTokens {
   status(domainPrefix: string): Promise<RetailerStatus | undefined>;
   retailers(signal: AbortSignal | undefined): AsyncIterable<RetailerStatus>;
   renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
-  /** The 429 that is noted on this process's copy, for a login that is about to be sent. */
-  limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Reads the store for that note, if this process's copy is not trusted. The store tells its own failures. */
-  lookForLimit(domainPrefix: DomainPrefix): Promise<void>;
-  /** A login met a 429: notes it on what is stored for the retailer, if there is anything. */
-  limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void>;
 }
 
 type MakeClient = (domainPrefix: DomainPrefix, source: TokenSource) => RetailerClient;
@@ -79,9 +72,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
     claim: clientClaims(store, clientId, clock),
     retailers: (signal) => pagesThrough(store, signal, events.storeFailed),
     renewDue: dueRenewals({ ...options, store, retailers, renewals, events }),
-    limit,
-    lookForLimit,
-    limited,
+    ...loginLimits({ retailers, renewals, clock }),
     source: (domainPrefix) => sourceOf(known(domainPrefix)),
     client(domainPrefix, make) {
       const held = known(domainPrefix);
@@ -108,22 +99,6 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   async function status(name: string): Promise<RetailerStatus | undefined> {
     const stored = await store.load(parseDomainPrefix(name), undefined);
     return stored && statusOf(stored);
-  }
-
-  function limit(domainPrefix: DomainPrefix): RateLimitedError | undefined {
-    const set = retailers.get(domainPrefix)?.set;
-    return set && limitOf(set, clock());
-  }
-
-  async function lookForLimit(domainPrefix: DomainPrefix): Promise<void> {
-    const held = retailers.of(domainPrefix);
-    if (!held.isTrusted()) await held.look(held.asked).catch(() => {});
-  }
-
-  async function limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void> {
-    const held = retailers.of(domainPrefix);
-    const stored = await held.look(held.asked, 0).catch(() => undefined); // told by the store
-    if (stored) await renewals.noteLimit(held, stored, error);
   }
 
   /** A prefix under which a retailer is known was checked when it became known. */
