@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { sealedStore } from "@retail-pos/sealed-store";
 import { describe, expect, test } from "vitest";
+import { codeSpansOf } from "./support/docs/documents.js";
 import {
   canRun,
   dashboardFile,
@@ -208,6 +209,18 @@ describe.skipIf(!canRun)("as Prometheus evaluates them, the rules", () => {
       queries.map((query) => query.replaceAll("$__rate_interval", "5m").replaceAll("$job", ".*")),
     );
     await expect(expectQueries(["sum(rate(no_window))"])).rejects.toThrow("range vector");
+  });
+
+  test("and the queries of docs/operating.md, which ask for metrics that there are", async () => {
+    const queries = codeSpansOf("docs/operating.md").filter((code) => code.includes("(retail_pos_"));
+    expect(queries.length).toBeGreaterThan(5);
+    await expectQueries(queries);
+    const { samples } = await samplesOf(async ({ pass }) => pass(2 * MINUTE));
+    const names = new Set([...samples.keys()].map((series) => series.replace(/\{.*/, "")));
+    const asked = queries.map(
+      (query) => /\bretail_pos_[a-z_]+(?=[[{)])/.exec(query.replace(/by \(.*?\)/, ""))?.[0],
+    );
+    expect(asked.filter((name) => !names.has(name ?? ""))).toEqual([]);
   });
 
   test.each(cases.map((each) => [each.situation, each] as const))(
