@@ -5,7 +5,7 @@ import { answerOf, failure, type PostgresPool } from "./driver.js";
 export interface Tables {
   readonly tokens: string;
   readonly locks: string;
-  /** The name alone, as it is made, and where it is then: always in its table's schema. */
+  /** `name`: without a schema, as CREATE INDEX wants it. `path`: with the schema of its table, where it is made. */
   readonly ends: { readonly name: string; readonly path: string };
 }
 
