@@ -15,6 +15,8 @@ import { type Way, wayTo } from "./outage.js";
 /** Several processes of one application on one engine, beside a service that rotates every refresh token. */
 export interface Application {
   readonly sandbox: Sandbox;
+  /** What their keys or tables begin with, or their file. */
+  readonly namespace: string;
   /** How the processes reach their engine. */
   readonly way: Way;
   /** Those that live. */
@@ -130,7 +132,7 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
 
   await Promise.all(Array.from({ length: settings.processes ?? 3 }, start));
   for (const retailer of retailers) await logIn(retailer);
-  return { sandbox, way, processes, start, letPass, logIn, logInAll, callAll, answers };
+  return { sandbox, namespace, way, processes, start, letPass, logIn, logInAll, callAll, answers };
 }
 
 function newWorker(child: ChildProcess): Worker {
