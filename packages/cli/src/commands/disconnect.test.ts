@@ -87,11 +87,13 @@ describe("--refused", () => {
     store.list = async (ask) => {
       const listed = await list(ask);
       // The second list is after the answer; this is between it and what is done.
-      if (++pages === 2) await store.save(setOf("old", { version: "logged-in-again" }));
+      if (++pages === 2) {
+        await store.save(setOf("old", { version: "logged-in-again" }));
+        await store.save(setOf("three", { refusedAt: NOON }));
+      }
       return listed;
     };
     const asking = disconnect(["--refused"], "y\n");
-    await store.save(setOf("one", { refusedAt: NOON + 1 }));
     expect((await asking).stdout).toBe("1 disconnected\n1 connected again or gone meanwhile\n0 failed\n");
     expect(await left()).toEqual(["old", "one", "three", "two"]);
   });

@@ -88,28 +88,27 @@ function named(client: RetailPos, prefixes: readonly DomainPrefix[]): Wanted {
   };
 }
 
-/** Those who are refused by now. Who is refused after the question was asked is not in its number. */
-async function theRefused(client: RetailPos, { signal, clock }: Terminal): Promise<Wanted> {
-  const now = clock();
+/** Those who are refused by now. Who is refused after they were counted is not in the question, and stays. */
+async function theRefused(client: RetailPos, { signal }: Terminal): Promise<Wanted> {
   const some: DomainPrefix[] = [];
-  let count = 0;
-  for await (const { domainPrefix } of refused()) {
+  let [count, latest] = [0, Number.NEGATIVE_INFINITY];
+  for await (const { domainPrefix, refusedAt } of client.retailers({ signal })) {
+    if (refusedAt === undefined) continue;
     count += 1;
+    latest = Math.max(latest, refusedAt);
     if (some.length < MOST_NAMED) some.push(domainPrefix);
   }
   return {
     count,
     some,
-    all: refused,
-    left: async (domainPrefix) => (isRefused(await client.status(domainPrefix)) ? undefined : "connected"),
+    async *all() {
+      for await (const status of client.retailers({ signal })) if (isCounted(status)) yield status;
+    },
+    left: async (domainPrefix) => (isCounted(await client.status(domainPrefix)) ? undefined : "connected"),
   };
 
-  async function* refused(): AsyncGenerator<{ domainPrefix: DomainPrefix }> {
-    for await (const status of client.retailers({ signal })) if (isRefused(status)) yield status;
-  }
-
-  function isRefused(status: { readonly refusedAt?: number } | undefined): boolean {
-    return status?.refusedAt !== undefined && status.refusedAt <= now;
+  function isCounted(status: { readonly refusedAt?: number } | undefined): boolean {
+    return status?.refusedAt !== undefined && status.refusedAt <= latest;
   }
 }
 
