@@ -32,6 +32,12 @@ test("its settings are lines of an .env file", async () => {
   });
 });
 
+test("--host-per-store makes it a host for each store", async () => {
+  const { output, printed } = run("--port", "0", "--host-per-store");
+  await printed(/Ctrl-C/);
+  expect(parseEnv(output())["RETAIL_POS_BASE_URL"]).toMatch(/^http:\/\/\{domain_prefix\}\.localhost:\d+$/);
+});
+
 test("a secret of your own is not printed", async () => {
   const { output, printed } = run("--port", "0", "--client-secret", "canary-client-secret");
   await printed(/Ctrl-C/);
@@ -41,7 +47,16 @@ test("a secret of your own is not printed", async () => {
 test("--help lists every flag", async () => {
   const { output, ended } = run("--help");
   expect(await ended).toBe(0);
-  for (const flag of ["port", "rotation", "lifetime", "rate-limit", "approved", "redirect-uri"]) {
+  for (const flag of [
+    "port",
+    "rotation",
+    "lifetime",
+    "rate-limit",
+    "host-per-store",
+    "tls-key",
+    "approved",
+    "redirect-uri",
+  ]) {
     expect(output()).toContain(`--${flag}`);
   }
 });
@@ -53,6 +68,8 @@ test.each([
   [["--lifetime", "-1"], /--lifetime/],
   [["--rate-limit", "5"], /--rate-limit/],
   [["--redirect-uri", "callback"], /redirectUri/],
+  [["--tls-key", "key.pem"], /--tls-cert/],
+  [["--tls-key", "no-such-file", "--tls-cert", "no-such-file"], /no-such-file/],
   [["--bogus"], /--bogus/],
   [["extra"], /extra/],
 ])("%j: exit code 2 and a word about why", async (flags, words) => {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { SandboxOptions } from "./options.js";
 import { type Sandbox, startSandbox } from "./sandbox.js";
@@ -11,6 +12,9 @@ The retail point-of-sale service to run offline, on 127.0.0.1.
   --rotation <how>         refresh tokens rotate: always, never, sometimes (default always)
   --lifetime <seconds>     how long access tokens live (default 86400)
   --rate-limit <n/seconds> token requests per store and window (default 300/300)
+  --host-per-store         a host for each store, as in life: {domain_prefix}.localhost
+  --tls-key <file>         with --tls-cert: https, with your key and certificate (PEM)
+  --tls-cert <file>
   --approved               the application is approved: no limit of 30 stores
   --stores <number>        how many stores there are (default 6)
   --redirect-uri <url>     the application's callback address
@@ -25,6 +29,9 @@ const flags = {
   rotation: { type: "string" },
   lifetime: { type: "string" },
   "rate-limit": { type: "string" },
+  "host-per-store": { type: "boolean" },
+  "tls-key": { type: "string" },
+  "tls-cert": { type: "string" },
   approved: { type: "boolean" },
   stores: { type: "string" },
   "redirect-uri": { type: "string" },
@@ -77,6 +84,8 @@ function optionsOf(values: Values): SandboxOptions {
     ...(values.stores !== undefined && { stores: wholeNumber("--stores", values.stores) }),
     ...(values.lifetime !== undefined && { lifetimeMs: wholeNumber("--lifetime", values.lifetime) * 1000 }),
     ...(values["rate-limit"] !== undefined && { rateLimit: readRateLimit(values["rate-limit"]) }),
+    ...(values["host-per-store"] !== undefined && { hostPerStore: values["host-per-store"] }),
+    ...readTls(values["tls-key"], values["tls-cert"]),
     // startSandbox knows which words it takes, and says so.
     ...(rotation !== undefined && { rotation: rotation as NonNullable<SandboxOptions["rotation"]> }),
     ...(approved !== undefined && { approved }),
@@ -89,6 +98,13 @@ function optionsOf(values: Values): SandboxOptions {
 function wholeNumber(flag: string, text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new TypeError(`${flag} must be a whole number, not "${text}"`);
   return Number(text);
+}
+
+function readTls(key: string | undefined, cert: string | undefined): Pick<SandboxOptions, "tls"> {
+  if (key === undefined && cert === undefined) return {};
+  if (key === undefined || cert === undefined)
+    throw new TypeError("--tls-key and --tls-cert belong together");
+  return { tls: { key: readFileSync(key), cert: readFileSync(cert) } };
 }
 
 function readRateLimit(text: string): { limit: number; windowMs: number } {

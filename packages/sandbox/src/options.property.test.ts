@@ -3,11 +3,13 @@ import { expect, test } from "vitest";
 import { anything, holds, spoilt, unlessRefused } from "../../../test/support/fuzz.js";
 import { readOptions, type SandboxOptions } from "./options.js";
 
-const good: Required<SandboxOptions> = {
+const good: Required<Omit<SandboxOptions, "tls">> & Pick<SandboxOptions, "tls"> = {
   port: 0,
   rotation: "always",
   lifetimeMs: 86_400_000,
   rateLimit: { limit: 300, windowMs: 300_000 },
+  hostPerStore: false,
+  tls: { key: "a key", cert: "a certificate" },
   approved: false,
   clock: Date.now,
   redirectUri: "http://localhost:3000/callback",

@@ -1,3 +1,4 @@
+import type { TlsOptions } from "node:tls";
 import { demoRetailers, type NamedStore } from "./service/demo-retailers.js";
 import { isDomainPrefix } from "./service/retailer-accounts.js";
 
@@ -19,6 +20,16 @@ export interface SandboxOptions {
     /** How long a window is, milliseconds. */
     windowMs: number;
   };
+  /**
+   * A host for each store, as in life: `{base_url}` is `http://{domain_prefix}.localhost:<port>` instead of a path
+   * below 127.0.0.1. Not every machine resolves these names: browsers do. Default false.
+   */
+  hostPerStore?: boolean;
+  /**
+   * Serves https, with what `node:tls` takes: at least `key` and `cert`, made out to 127.0.0.1, localhost and, with
+   * `hostPerStore`, each store's host. Default: plain http.
+   */
+  tls?: TlsOptions | undefined;
   /** Whether the application is approved. Default false: it can be connected to at most 30 stores (section 8). */
   approved?: boolean;
   /** The time, in epoch milliseconds. Default `Date.now`; `virtualClock()` makes one that tests can move. */
@@ -39,7 +50,8 @@ export interface SandboxOptions {
 /** Whether a refresh answers with a new refresh token (R4). */
 export type Rotation = (typeof rotations)[number];
 
-export interface Settings extends Required<SandboxOptions> {
+export interface Settings extends Required<Omit<SandboxOptions, "tls">> {
+  readonly tls: TlsOptions | undefined;
   readonly stores: readonly NamedStore[];
 }
 
@@ -61,6 +73,8 @@ const defaults: Settings = {
   rotation: "always",
   lifetimeMs: 86_400_000,
   rateLimit: { limit: 300, windowMs: 300_000 },
+  hostPerStore: false,
+  tls: undefined,
   approved: false,
   clock: Date.now,
   stores: demoRetailers(6),
@@ -74,21 +88,29 @@ export function readOptions(options: SandboxOptions): Settings {
   }
   // An `undefined` would otherwise take the default's place.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const settings: Required<SandboxOptions> = { ...defaults, ...given };
+  const settings: Given = { ...defaults, ...given };
   checkService(settings);
+  checkAddress(settings);
   checkApplication(settings);
-  return { ...settings, rateLimit: { ...settings.rateLimit }, stores: readStores(settings.stores) };
+  return {
+    ...settings,
+    tls: settings.tls,
+    rateLimit: { ...settings.rateLimit },
+    stores: readStores(settings.stores),
+  };
 }
 
-function checkService({
-  port,
-  rotation,
-  lifetimeMs,
-  rateLimit,
-  approved,
-  clock,
-}: Required<SandboxOptions>): void {
+/** The defaults filled in, and nothing checked yet. */
+type Given = Required<Omit<SandboxOptions, "tls">> & Pick<SandboxOptions, "tls">;
+
+function checkAddress({ port, hostPerStore, tls }: Given): void {
   check("port", isWhole(port) && port >= 0 && port <= 65_535, "a whole number from 0 to 65535");
+  check("hostPerStore", typeof hostPerStore === "boolean", "true or false");
+  const isTls = typeof tls === "object" && tls !== null && "key" in tls && "cert" in tls;
+  check("tls", tls === undefined || isTls, "what node:tls takes, with key and cert");
+}
+
+function checkService({ rotation, lifetimeMs, rateLimit, approved, clock }: Given): void {
   check("rotation", rotations.includes(rotation), '"always", "never" or "sometimes"');
   check(
     "lifetimeMs",
@@ -106,7 +128,7 @@ function checkService({
   check("clock", typeof clock === "function", "a function that returns epoch milliseconds");
 }
 
-function checkApplication({ clientId, clientSecret, redirectUri }: Required<SandboxOptions>): void {
+function checkApplication({ clientId, clientSecret, redirectUri }: Given): void {
   check("clientId", isText(clientId), "a string that is not empty");
   check("clientSecret", isText(clientSecret), "a string that is not empty");
   check(

@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { openConsole } from "./console/console.js";
 import { type Controls, newControls } from "./controls.js";
@@ -13,12 +14,14 @@ export interface Sandbox extends Controls {
   readonly url: string;
   /** `{auth_url}`. */
   readonly authUrl: string;
-  /** `{base_url}` as a template, with `{domain_prefix}` as a path segment. */
+  /** `{base_url}` as a template: `{domain_prefix}` is a path segment, with `hostPerStore` the first label of the host. */
   readonly baseUrl: string;
   /** The one registered application (2.1). */
   readonly application: Application;
   /** The stores there are. */
   readonly stores: readonly NamedStore[];
+  /** How many connections were opened to it, the console's too. */
+  readonly connectionsOpened: number;
   /** Ends the service and every connection, also those held open. May be called again. */
   close(): Promise<void>;
 }
@@ -41,7 +44,12 @@ export interface Application {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = readOptions(options);
-  const server = createServer();
+  const server = settings.tls ? createTlsServer(settings.tls) : createServer();
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  let connectionsOpened = 0;
+  server.on("connection", () => {
+    connectionsOpened += 1;
+  });
   // It listens before the service is made, because the service's addresses need the port. Nobody can call it yet.
   const service = newService(settings, await listen(server, settings.port));
   const controls = newControls(service);
@@ -52,8 +60,15 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { clientId, clientSecret, redirectUri, stores } = settings;
   const application = { clientId, clientSecret, redirectUri };
   // Assigned onto the controls, not spread out of them: `requests` is a getter.
-  return Object.assign(controls, { url, authUrl, baseUrl, application, stores, close: closing(server) });
+  Object.assign(controls, { url, authUrl, baseUrl, application, stores, close: closing(server) });
+  return Object.defineProperty(controls, "connectionsOpened", {
+    get: () => connectionsOpened,
+    enumerable: true,
+  }) as Sandbox;
 }
+
+/** As long as common proxies in front of a service; Node's own five seconds are shorter than a client's patience. */
+const KEEP_ALIVE_MS = 75_000;
 
 /** A thousand callers may connect in one instant; past Node's own 511 the system may reset some of them. */
 const BACKLOG = 4096;

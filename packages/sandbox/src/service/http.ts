@@ -78,6 +78,11 @@ export function mediaTypeOf({ headers }: Incoming): string {
   return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
+/** The first label of the host, where that is a store's: `harbour-coffee.localhost`. */
+export function storeLabelOf({ headers }: Incoming): string | undefined {
+  return /^([^.:]+)\.localhost(:\d{1,5})?$/i.exec(headers.host ?? "")?.[1]?.toLowerCase();
+}
+
 /**
  * Whether the request was addressed to this machine by its own name. A web page
  * elsewhere can point its own host name at 127.0.0.1 (DNS rebinding); the Host
@@ -91,8 +96,10 @@ export function isForLoopback({ headers }: Incoming): boolean {
 export function isCrossSite({ headers }: Incoming): boolean {
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none") return true;
-  return headers.origin !== undefined && headers.origin !== `http://${headers.host}`;
+  return headers.origin !== undefined && !ownOrigins(headers.host).includes(headers.origin);
 }
+
+const ownOrigins = (host = "") => [`http://${host}`, `https://${host}`];
 
 async function readBody(request: IncomingMessage): Promise<{ body: string; bodyTooLong: boolean }> {
   const chunks: Buffer[] = [];

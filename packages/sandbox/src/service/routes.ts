@@ -9,6 +9,7 @@ import {
   jsonAnswer,
   readIncoming,
   sendAnswer,
+  storeLabelOf,
   textAnswer,
 } from "./http.js";
 import { problemPage } from "./pages/consent-page.js";
@@ -31,11 +32,15 @@ export async function route(
 ): Promise<void> {
   try {
     const incoming = await readIncoming(request);
+    const { hostPerStore } = service.settings;
+    const label = hostPerStore ? storeLabelOf(incoming) : undefined;
+    if (label !== undefined) return await answerStore(service, label, incoming.segments, incoming, response);
     if (!isForLoopback(incoming)) return sendAnswer(response, notForUs);
-    const [first = ""] = incoming.segments;
+    const [first = "", second = "", ...below] = incoming.segments;
     if (first === "connect")
       return answerLogged(service, "connect", incoming, response, () => connect(service, incoming));
-    if (first === "stores") return await answerStore(service, incoming, response);
+    if (first === "stores" && !hostPerStore)
+      return await answerStore(service, second, below, incoming, response);
     if (first === "trap")
       return answerLogged(service, "trap", incoming, response, () => textAnswer(200, "Trapped."));
     if (pages.handles(incoming)) return pages.answer(incoming, response);
@@ -47,9 +52,15 @@ export async function route(
   }
 }
 
-/** Everything under one retailer's `{base_url}`. */
-async function answerStore(service: Service, request: Incoming, response: ServerResponse): Promise<void> {
-  const [, domainPrefix = "", api, version, last, ...rest] = request.segments;
+/** Everything under one retailer's `{base_url}`: `path` is what follows that. */
+async function answerStore(
+  service: Service,
+  domainPrefix: string,
+  path: readonly string[],
+  request: Incoming,
+  response: ServerResponse,
+): Promise<void> {
+  const [api, version, last, ...rest] = path;
   const retailer = service.retailers.find(domainPrefix);
   // Compared as sent: a client that puts "%2e%2e" or a double slash into a path should see that it does not arrive.
   const isToken = api === "api" && version === "1.0" && last === "token" && rest.length === 0;
@@ -57,7 +68,7 @@ async function answerStore(service: Service, request: Incoming, response: Server
   if (!retailer || api !== "api")
     return answerLogged(service, "api", request, response, noSuchStore, retailer);
   return answerFaulty(service, { endpoint: "api", retailer, request, response }, () =>
-    sampleApi(service, retailer, request),
+    sampleApi(service, retailer, path.slice(1), request),
   );
 }
 

@@ -12,11 +12,18 @@ import type { Service } from "./service.js";
  *     GET  {base_url}/api/products/{id}
  *     GET  {base_url}/api/sales
  *     POST {base_url}/api/sales      {"product_id": "...", "quantity": 2}
+ *
+ * `path` is what follows `{base_url}/api`.
  */
-export function sampleApi(service: Service, retailer: Retailer, request: Incoming): Answer {
+export function sampleApi(
+  service: Service,
+  retailer: Retailer,
+  path: readonly string[],
+  request: Incoming,
+): Answer {
   const refused = whyNotAuthorized(service, retailer, request);
   if (refused) return refused;
-  const [, , , resource, id, ...rest] = request.segments;
+  const [resource, id, ...rest] = path;
   if (rest.length > 0) return notFound();
   if (resource === "retailer" && id === undefined) return reading(request, () => describe(retailer));
   if (resource === "products" && id === undefined)

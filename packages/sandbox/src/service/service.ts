@@ -38,7 +38,7 @@ export interface Addresses {
   /** The console. */
   readonly url: string;
   readonly authUrl: string;
-  /** With `{domain_prefix}` as a path segment. */
+  /** With `{domain_prefix}` as a path segment, or as the first label of the host. */
   readonly baseUrl: string;
   /** Another origin of the same service: the target of the fault `"redirect"`. */
   readonly trapUrl: string;
@@ -49,7 +49,7 @@ export function newService(settings: Settings, port: number): Service {
   const watchers = new Set<Watcher>();
   return {
     settings,
-    addresses: addressesAt(port),
+    addresses: addressesAt(settings, port),
     now,
     watchers,
     retailers: retailerAccounts(settings.stores),
@@ -70,13 +70,14 @@ export function storeChanged({ watchers }: Service, domainPrefix?: string): void
   for (const watcher of watchers) watcher.onStoreChange(domainPrefix);
 }
 
-function addressesAt(port: number): Addresses {
-  // A retailer is a path segment here and not a host label: *.localhost has no address on every machine.
-  const url = `http://127.0.0.1:${port}`;
+function addressesAt({ hostPerStore, tls }: Settings, port: number): Addresses {
+  const scheme = tls ? "https" : "http";
+  const url = `${scheme}://127.0.0.1:${port}`;
   return {
     url,
     authUrl: url,
-    baseUrl: `${url}/stores/{domain_prefix}`,
-    trapUrl: `http://localhost:${port}/trap`,
+    // By default a retailer is a path segment and not a host label: *.localhost has no address on every machine.
+    baseUrl: hostPerStore ? `${scheme}://{domain_prefix}.localhost:${port}` : `${url}/stores/{domain_prefix}`,
+    trapUrl: `${scheme}://localhost:${port}/trap`,
   };
 }
