@@ -15,6 +15,7 @@ const ORDER = [
   "exchange",
   "cold",
   "growth",
+  "hosts",
 ];
 const HERE = new URL("./", import.meta.url);
 const DOCS = new URL("../docs/", HERE);

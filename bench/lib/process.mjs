@@ -9,10 +9,15 @@ import { fileURLToPath } from "node:url";
  * @param file a URL, or a path; usually `new URL("./worker.mjs", import.meta.url)`.
  * @param input anything structured clone can carry, a `Map` too.
  */
-export function inFreshProcess(file, input, { execArgv = [], env = {}, args = [] } = {}) {
+export function inFreshProcess(
+  file,
+  input,
+  { execArgv = [], env = {}, args = [], execPath = process.execPath } = {},
+) {
   return new Promise((resolve, reject) => {
     const child = fork(file instanceof URL ? fileURLToPath(file) : file, args, {
       execArgv,
+      execPath,
       env: { ...process.env, NODE_ENV: "production", ...env },
       serialization: "advanced",
       stdio: ["ignore", "inherit", "pipe", "ipc"],

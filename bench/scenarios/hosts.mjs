@@ -1,0 +1,143 @@
+// The API of thousands of stores, each a host of its own: the CPU of a call, connections, and the heap of a host.
+import { nodeOf } from "../lib/node-versions.mjs";
+import { inFreshProcess, startCommanded } from "../lib/process.mjs";
+import { interleaved, most, ratioTo } from "../lib/rounds.mjs";
+
+const worker = (name) => new URL(`hosts/${name}.mjs`, import.meta.url);
+const LONG_MS = 600_000;
+
+/** Everything in `work` is asked of one server. */
+async function withServer(options, work) {
+  const server = await startCommanded(worker("server"), options);
+  try {
+    return await work(server, await server.ask("port"));
+  } finally {
+    await server.close();
+  }
+}
+
+const CALLS = {
+  fetch: "fetch",
+  oursBuiltIn: "retailer.fetch with the built-in fetch",
+  ours: "ours",
+  retailFetch: "ours, retailFetch() alone",
+  undici: "undici.request",
+  http: "node:http, kept alive",
+};
+const PLACES = [
+  { figure: "kept1", hosts: 1, path: "/api/products", words: "1 host, kept alive" },
+  { figure: "kept100", hosts: 100, path: "/api/products", words: "100 hosts, kept alive" },
+  { figure: "kept10000", hosts: 10_000, path: "/api/products", words: "10,000 hosts, kept alive" },
+  { figure: "cold1", hosts: 1, path: "/api/close", words: "1 host, a new connection" },
+  { figure: "cold100", hosts: 100, path: "/api/close", words: "100 hosts, new connections" },
+  { figure: "cold10000", hosts: 10_000, path: "/api/close", words: "10,000 hosts, new connections" },
+];
+
+const cpu = {
+  id: "hosts-cpu",
+  title: "hosts: CPU of an API call, of the bare fetch",
+  floor: "the same GET by plain fetch",
+  rounds: 5,
+  quickRounds: 1,
+  figures: Object.fromEntries(PLACES.map(({ figure, words }) => [figure, words])),
+  targets: [],
+  run: ({ rounds, quick, note }) =>
+    withServer({ keepAliveMs: LONG_MS }, async (_server, port) => {
+      const rows = Object.fromEntries(Object.values(CALLS).map((name) => [name, {}]));
+      for (const { figure, hosts, path, words } of PLACES) {
+        note(words);
+        const input = { port, hosts: quick ? Math.min(hosts, 1000) : hosts, path, calls: 2000, batches: 3 };
+        const results = await interleaved(Object.keys(CALLS), rounds, (caller) =>
+          inFreshProcess(worker("cpu"), { caller, ...input }),
+        );
+        const ratios = ratioTo(results, "fetch");
+        for (const [caller, name] of Object.entries(CALLS)) rows[name][figure] = ratios.get(caller);
+      }
+      return rows;
+    }),
+};
+
+const heaps = {
+  id: "hosts-heap",
+  title: "hosts: heap for each of 10,000 hosts that were called once",
+  floor: "nothing",
+  rounds: 1,
+  quickRounds: 1,
+  figures: {
+    kept: "bytes, 4 s later, the host keeps connections",
+    left: "bytes, once the host has closed them",
+  },
+  targets: ["20", "22", "24"].flatMap((node) => [
+    { row: `ours, Node ${node}`, figure: "kept", atMost: 2000 },
+    { row: `ours, Node ${node}`, figure: "left", atMost: 2000 },
+  ]),
+  async run({ quick, note }) {
+    const rows = {};
+    const hosts = quick ? 1000 : 10_000;
+    for (const node of ["20", "22", "24"]) {
+      const { execPath } = await nodeOf(Number(node));
+      for (const [caller, name] of [
+        ["fetch", "fetch"],
+        ["retailFetchByDefault", "ours"],
+      ]) {
+        note(`${name} on Node ${node}`);
+        const bytes = (keepAliveMs) =>
+          withServer({ keepAliveMs }, async (_server, port) => {
+            const input = { caller, port, hosts, idleMs: 4000 };
+            return (await inFreshProcess(worker("heap"), input, { execPath, execArgv: ["--expose-gc"] }))
+              .bytes;
+          });
+        rows[`${name}, Node ${node}`] = { kept: await bytes(LONG_MS), left: await bytes(2000) };
+      }
+    }
+    return Object.fromEntries(
+      Object.entries(rows).map(([name, { kept, left }]) => [
+        name,
+        { kept: Math.max(0, Math.round(kept)), left: Math.max(0, Math.round(left)) },
+      ]),
+    );
+  },
+};
+
+const connections = {
+  id: "hosts-connections",
+  title: "hosts: connections to one host",
+  floor: "one connection",
+  rounds: 3,
+  quickRounds: 1,
+  figures: {
+    apart: "opened in three calls five seconds apart, at most",
+    burst: "opened in a burst of 1,000 calls, at most",
+    underWay: "calls under way at once in it, at most",
+  },
+  targets: [
+    { figure: "apart", exactly: 1 },
+    { figure: "burst", exactly: 8 },
+    { figure: "underWay", exactly: 8 },
+  ],
+  run: ({ rounds }) =>
+    withServer({ keepAliveMs: LONG_MS, delayMs: 20 }, async (server, port) => {
+      const callers = ["fetch", "oursBuiltIn", "ours", "undici", "http"];
+      const results = await interleaved(callers, rounds, async (caller) => {
+        const told = async (story) => {
+          await server.ask("counted");
+          await inFreshProcess(worker("connections"), { caller, port, story });
+          return server.ask("counted");
+        };
+        const apart = await told("apart");
+        const burst = await told("burst");
+        return { apart: apart.opened, burst: burst.opened, underWay: burst.most };
+      });
+      const worst = (rounds, figure) => most(rounds.map((round) => round[figure]));
+      return Object.fromEntries(
+        callers.map((caller) => [
+          CALLS[caller],
+          Object.fromEntries(
+            ["apart", "burst", "underWay"].map((name) => [name, worst(results.get(caller), name)]),
+          ),
+        ]),
+      );
+    }),
+};
+
+export default [cpu, heaps, connections];

@@ -1,0 +1,74 @@
+// One call of a store's API by everybody: each takes the template and gives `(prefix, path) => Promise<text>`. Each
+// loads its own library alone.
+import { Agent, request } from "node:http";
+
+const BEARER = "a".repeat(64);
+const headers = { authorization: `Bearer ${BEARER}` };
+
+/** As many connections may be kept as a scenario has hosts: what is measured then is a call, not a connection. */
+const idleConnections = 20_000;
+
+export const callers = {
+  fetch: (template) => throughFetch(template, globalThis.fetch),
+
+  async retailFetch(template) {
+    const { retailFetch } = await import("@retail-pos/fetch");
+    return throughFetch(template, retailFetch({ idleConnections }));
+  },
+
+  /** As it comes: what is kept of hosts depends on its own bounds. */
+  async retailFetchByDefault(template) {
+    const { retailFetch } = await import("@retail-pos/fetch");
+    return throughFetch(template, retailFetch());
+  },
+
+  async ours(template) {
+    const { retailFetch } = await import("@retail-pos/fetch");
+    return throughClient(template, retailFetch({ idleConnections }));
+  },
+
+  oursBuiltIn: (template) => throughClient(template, globalThis.fetch),
+
+  async undici(template) {
+    const undici = await import("undici");
+    const dispatcher = new undici.Agent({ keepAliveTimeout: 60_000 });
+    return async (prefix, path) => {
+      const { body } = await undici.request(addressOf(template, prefix) + path, { headers, dispatcher });
+      return body.text();
+    };
+  },
+
+  http(template) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    return (prefix, path) =>
+      new Promise((resolve, reject) => {
+        const sent = request(addressOf(template, prefix) + path, { agent, headers }, (response) => {
+          let text = "";
+          response.setEncoding("utf8").on("data", (part) => {
+            text += part;
+          });
+          response.once("error", reject).once("end", () => resolve(text));
+        });
+        sent.once("error", reject).end();
+      });
+  },
+};
+
+function throughFetch(template, fetch) {
+  return async (prefix, path) => (await fetch(addressOf(template, prefix) + path, { headers })).text();
+}
+
+async function throughClient(template, fetch) {
+  const { personalToken } = await import("@retail-pos/core");
+  const clients = new Map();
+  return async (prefix, path) => {
+    let client = clients.get(prefix);
+    if (!client) {
+      client = personalToken({ baseUrl: template, domainPrefix: prefix, token: BEARER, fetch });
+      clients.set(prefix, client);
+    }
+    return (await client.fetch(path)).text();
+  };
+}
+
+const addressOf = (template, prefix) => template.replace("{domain_prefix}", prefix);

@@ -1,0 +1,90 @@
+import { execFile, fork } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startSandbox } from "@retail-pos/sandbox";
+import { generate } from "selfsigned";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { apiServer } from "../packages/fetch/testing/api-server.js";
+import { nodeAt } from "./support/packed/project.js";
+
+// Each store on a host of its own, as in life, with the built-in fetch of every Node that we support: it gets
+// connections of another undici than its own.
+
+const VERSIONS = ["20.19.0", "^20", "^22", "^24", "^26"];
+const program = fileURLToPath(new URL("support/stores-on-hosts.mjs", import.meta.url));
+const heapOfHosts = new URL("../bench/scenarios/hosts/heap.mjs", import.meta.url);
+const folder = mkdtempSync(join(tmpdir(), "retail-pos-hosts-"));
+const files = { key: join(folder, "key.pem"), cert: join(folder, "cert.pem") };
+const patience = 240_000; // a clean machine fetches each Node
+const nodes = new Map<string, string>();
+
+beforeAll(async () => {
+  const altNames = await namesOfStores();
+  const { private: key, cert } = await generate([{ name: "commonName", value: "localhost" }], {
+    extensions: [
+      { name: "basicConstraints", cA: true },
+      { name: "subjectAltName", altNames: altNames.map((value) => ({ type: 2 as const, value })) },
+    ],
+  });
+  writeFileSync(files.key, key);
+  writeFileSync(files.cert, cert);
+  await Promise.all(VERSIONS.map(async (version) => nodes.set(version, await nodeAt(version))));
+}, patience);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function namesOfStores(): Promise<string[]> {
+  const sandbox = await startSandbox();
+  await sandbox.close();
+  return ["localhost", ...sandbox.stores.slice(0, 3).map(({ domainPrefix }) => `${domainPrefix}.localhost`)];
+}
+
+describe.each(VERSIONS)("on Node %s", (version) => {
+  test(
+    "logins and calls reach their own stores, over few connections",
+    async () => {
+      const { stdout } = await promisify(execFile)(
+        nodes.get(version) ?? "",
+        ["--expose-gc", program, files.key, files.cert],
+        { env: { ...process.env, NODE_EXTRA_CA_CERTS: files.cert } },
+      );
+      const told = JSON.parse(stdout);
+      expect(told).toMatchObject({
+        byLogins: 3, // a token request has a connection of its own
+        byCalls: 3, // nine calls
+        byBurst: 7, // of two hundred calls to a store that has one already
+        served: 200,
+        stranger: "ERR_TLS_CERT_ALTNAME_INVALID",
+        collected: 3,
+      });
+      expect(told.names).toEqual(told.stores.map((store: string) => `${store}.localhost`));
+    },
+    patience,
+  );
+});
+
+describe.each(["^20", "^22", "^24"])("the heap of Node %s", (version) => {
+  test(
+    "holds less than 2 kB of each host that was called once, though the host keeps the connection",
+    async () => {
+      const api = await apiServer((_, response) => response.end("{}"));
+      const child = fork(heapOfHosts, {
+        execPath: nodes.get(version) ?? "",
+        execArgv: ["--expose-gc"],
+        serialization: "advanced",
+      });
+      const { port } = new URL(api.origin);
+      child.send({ input: { caller: "retailFetchByDefault", port, hosts: 2500, idleMs: 1000 } });
+      const { result } = await new Promise<{ result: { bytes: number } }>((resolve, reject) => {
+        child.once("message", (message) => resolve(message as { result: { bytes: number } }));
+        child.once("exit", (code) => reject(new Error(`It ended with ${code}`)));
+      });
+      expect(result.bytes).toBeLessThan(2000);
+      expect(api.connections).toBeGreaterThanOrEqual(2500); // they were hosts of their own
+      await api.close();
+    },
+    patience,
+  );
+});
