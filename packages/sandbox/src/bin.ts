@@ -12,6 +12,8 @@ The retail point-of-sale service to run offline, on 127.0.0.1.
   --rotation <how>         refresh tokens rotate: always, never, sometimes (default always)
   --lifetime <seconds>     how long access tokens live (default 86400)
   --rate-limit <n/seconds> token requests per store and window (default 300/300)
+  --api-rate-limit <n/seconds>
+                           API calls per store and window (default no limit)
   --host-per-store         a host for each store, as in life: {domain_prefix}.localhost
   --tls-key <file>         with --tls-cert: https, with your key and certificate (PEM)
   --tls-cert <file>
@@ -29,6 +31,7 @@ const flags = {
   rotation: { type: "string" },
   lifetime: { type: "string" },
   "rate-limit": { type: "string" },
+  "api-rate-limit": { type: "string" },
   "host-per-store": { type: "boolean" },
   "tls-key": { type: "string" },
   "tls-cert": { type: "string" },
@@ -83,7 +86,12 @@ function optionsOf(values: Values): SandboxOptions {
     port: wholeNumber("--port", values.port ?? ""),
     ...(values.stores !== undefined && { stores: wholeNumber("--stores", values.stores) }),
     ...(values.lifetime !== undefined && { lifetimeMs: wholeNumber("--lifetime", values.lifetime) * 1000 }),
-    ...(values["rate-limit"] !== undefined && { rateLimit: readRateLimit(values["rate-limit"]) }),
+    ...(values["rate-limit"] !== undefined && {
+      rateLimit: readRateLimit("--rate-limit", values["rate-limit"]),
+    }),
+    ...(values["api-rate-limit"] !== undefined && {
+      apiRateLimit: readRateLimit("--api-rate-limit", values["api-rate-limit"]),
+    }),
     ...(values["host-per-store"] !== undefined && { hostPerStore: values["host-per-store"] }),
     ...readTls(values["tls-key"], values["tls-cert"]),
     // startSandbox knows which words it takes, and says so.
@@ -107,10 +115,10 @@ function readTls(key: string | undefined, cert: string | undefined): Pick<Sandbo
   return { tls: { key: readFileSync(key), cert: readFileSync(cert) } };
 }
 
-function readRateLimit(text: string): { limit: number; windowMs: number } {
+function readRateLimit(flag: string, text: string): { limit: number; windowMs: number } {
   const [, limit, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(text) ?? [];
   if (!limit || !seconds)
-    throw new TypeError(`--rate-limit must look like 300/300 (requests/seconds), not "${text}"`);
+    throw new TypeError(`${flag} must look like 300/300 (requests/seconds), not "${text}"`);
   return { limit: Number(limit), windowMs: Number(seconds) * 1000 };
 }
 

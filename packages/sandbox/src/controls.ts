@@ -180,6 +180,7 @@ function troubles(service: Service): Pick<Controls, "expire" | "refuse" | "limit
       const domainPrefix = prefix === undefined ? undefined : retailers.get(prefix).domainPrefix;
       faults.clear(domainPrefix);
       rateLimiter.reset(domainPrefix);
+      service.apiRateLimiter?.reset(domainPrefix);
       storeChanged(service, domainPrefix);
     },
   };

@@ -5,7 +5,7 @@
  */
 
 export type { Controls, LiveTokens } from "./controls.js";
-export type { Rotation, SandboxOptions } from "./options.js";
+export type { ApiRateLimit, Rotation, SandboxOptions } from "./options.js";
 export { type Application, type Sandbox, startSandbox } from "./sandbox.js";
 export type { NamedStore } from "./service/demo-retailers.js";
 export type { Fault, FaultKind, FaultOptions } from "./service/faults.js";

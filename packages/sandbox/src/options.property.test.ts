@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import { anything, holds, spoilt, unlessRefused } from "../../../test/support/fuzz.js";
 import { readOptions, type SandboxOptions } from "./options.js";
 
-const good: Required<Omit<SandboxOptions, "tls">> & Pick<SandboxOptions, "tls"> = {
+const good: Required<SandboxOptions> = {
   port: 0,
   rotation: "always",
   lifetimeMs: 86_400_000,
   rateLimit: { limit: 300, windowMs: 300_000 },
+  apiRateLimit: { limit: 350, windowMs: 60_000, retryAfter: "date", headers: false },
   hostPerStore: false,
   tls: { key: "a key", cert: "a certificate" },
   approved: false,
@@ -22,6 +23,7 @@ const names = Object.keys(good);
 test("options either make sense or are refused by a TypeError that names one of them", async () => {
   const values = fc.oneof(
     spoilt(good.rateLimit, ["limit", "windowMs"]),
+    spoilt({ limit: 1, windowMs: 1, retryAfter: "none", headers: true }),
     fc.array(spoilt({ domainPrefix: "shop", name: "Shop" }, ["domainPrefix", "name"]), { maxLength: 3 }),
     fc.constantFrom<unknown>("never", "sometimes", 65_535, 65_536, 999, 1000, 1001),
   );

@@ -20,6 +20,8 @@ export interface SandboxOptions {
     /** How long a window is, milliseconds. */
     windowMs: number;
   };
+  /** A limit of the API, per store, beside that of the token endpoint. Default: none (section 8 shows none). */
+  apiRateLimit?: ApiRateLimit | undefined;
   /**
    * A host for each store, as in life: `{base_url}` is `http://{domain_prefix}.localhost:<port>` instead of a path
    * below 127.0.0.1. Not every machine resolves these names: browsers do. Default false.
@@ -47,11 +49,27 @@ export interface SandboxOptions {
   stores?: readonly NamedStore[] | number;
 }
 
+/** How often the API of one store may be called, and how its answers say so. */
+export interface ApiRateLimit {
+  /** How many calls in one window; one more is answered 429. */
+  limit: number;
+  /** How long a window is, milliseconds. */
+  windowMs: number;
+  /** How a 429 says when to come back: `Retry-After` in seconds (default), as a date, or not at all. */
+  retryAfter?: "seconds" | "date" | "none";
+  /** Whether every answer carries the three `X-RateLimit` headers that the token endpoint has. Default true. */
+  headers?: boolean;
+}
+
 /** Whether a refresh answers with a new refresh token (R4). */
 export type Rotation = (typeof rotations)[number];
 
-export interface Settings extends Required<Omit<SandboxOptions, "tls">> {
+/** What may be left out altogether. */
+type Absent = "tls" | "apiRateLimit";
+
+export interface Settings extends Required<Omit<SandboxOptions, Absent>> {
   readonly tls: TlsOptions | undefined;
+  readonly apiRateLimit: Required<ApiRateLimit> | undefined;
   readonly stores: readonly NamedStore[];
 }
 
@@ -73,6 +91,7 @@ const defaults: Settings = {
   rotation: "always",
   lifetimeMs: 86_400_000,
   rateLimit: { limit: 300, windowMs: 300_000 },
+  apiRateLimit: undefined,
   hostPerStore: false,
   tls: undefined,
   approved: false,
@@ -96,12 +115,13 @@ export function readOptions(options: SandboxOptions): Settings {
     ...settings,
     tls: settings.tls,
     rateLimit: { ...settings.rateLimit },
+    apiRateLimit: readApiRateLimit(settings.apiRateLimit),
     stores: readStores(settings.stores),
   };
 }
 
 /** The defaults filled in, and nothing checked yet. */
-type Given = Required<Omit<SandboxOptions, "tls">> & Pick<SandboxOptions, "tls">;
+type Given = Required<Omit<SandboxOptions, Absent>> & Pick<SandboxOptions, Absent>;
 
 function checkAddress({ port, hostPerStore, tls }: Given): void {
   check("port", isWhole(port) && port >= 0 && port <= 65_535, "a whole number from 0 to 65535");
@@ -117,15 +137,29 @@ function checkService({ rotation, lifetimeMs, rateLimit, approved, clock }: Give
     isWhole(lifetimeMs) && lifetimeMs >= 1000,
     "a whole number of milliseconds, at least 1000",
   );
-  check("rateLimit", typeof rateLimit === "object" && rateLimit !== null, "{ limit, windowMs }");
-  check("rateLimit.limit", isWhole(rateLimit.limit) && rateLimit.limit >= 1, "a whole number, at least 1");
-  check(
-    "rateLimit.windowMs",
-    isWhole(rateLimit.windowMs) && rateLimit.windowMs >= 1,
-    "a whole number of milliseconds",
-  );
+  checkRateLimit("rateLimit", rateLimit);
   check("approved", typeof approved === "boolean", "true or false");
   check("clock", typeof clock === "function", "a function that returns epoch milliseconds");
+}
+
+function checkRateLimit(option: string, value: { limit: number; windowMs: number }): void {
+  check(option, typeof value === "object" && value !== null, "{ limit, windowMs }");
+  check(`${option}.limit`, isWhole(value.limit) && value.limit >= 1, "a whole number, at least 1");
+  check(
+    `${option}.windowMs`,
+    isWhole(value.windowMs) && value.windowMs >= 1,
+    "a whole number of milliseconds",
+  );
+}
+
+function readApiRateLimit(value: ApiRateLimit | undefined): Settings["apiRateLimit"] {
+  if (value === undefined) return undefined;
+  checkRateLimit("apiRateLimit", value);
+  const { limit, windowMs, retryAfter = "seconds", headers = true } = value;
+  const isKnown = ["seconds", "date", "none"].includes(retryAfter);
+  check("apiRateLimit.retryAfter", isKnown, '"seconds", "date" or "none"');
+  check("apiRateLimit.headers", typeof headers === "boolean", "true or false");
+  return { limit, windowMs, retryAfter, headers };
 }
 
 function checkApplication({ clientId, clientSecret, redirectUri }: Given): void {

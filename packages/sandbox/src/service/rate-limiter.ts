@@ -1,4 +1,5 @@
-import type { Answer } from "./http.js";
+import type { Settings } from "../options.js";
+import { type Answer, jsonAnswer } from "./http.js";
 
 /** A retailer's current window, with this request counted. */
 export interface RateWindow {
@@ -10,7 +11,7 @@ export interface RateWindow {
 }
 
 /**
- * Section 8: the token endpoint's own limit. The spec does not say how windows run; here they are fixed, per retailer.
+ * Section 8: the token endpoint's own limit; and that of the API, if it was given one. The spec does not say how windows run; here they are fixed, per retailer.
  */
 export interface RateLimiter {
   count(domainPrefix: string): RateWindow;
@@ -70,4 +71,17 @@ export function withRateLimit(answer: Answer, window: RateWindow): Answer {
     "X-RateLimit-Reset": String(Math.ceil(window.resetAt / 1000)),
   };
   return { ...answer, headers: { ...answer.headers, ...headers } };
+}
+
+/** A call that went over the API's limit: nothing of it was done. */
+export function tooManyCalls(
+  { retryAfter }: NonNullable<Settings["apiRateLimit"]>,
+  { resetAt }: RateWindow,
+  now: number,
+): Answer {
+  // Rounded up, as the reset is.
+  const seconds = String(Math.ceil((resetAt - now) / 1000));
+  const date = new Date(Math.ceil(resetAt / 1000) * 1000).toUTCString();
+  const said = { seconds: { "Retry-After": seconds }, date: { "Retry-After": date }, none: {} }[retryAfter];
+  return jsonAnswer(429, { error: "rate_limited" }, said);
 }

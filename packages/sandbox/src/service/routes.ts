@@ -13,7 +13,7 @@ import {
   textAnswer,
 } from "./http.js";
 import { problemPage } from "./pages/consent-page.js";
-import { type RateWindow, withRateLimit } from "./rate-limiter.js";
+import { type RateWindow, tooManyCalls, withRateLimit } from "./rate-limiter.js";
 import type { Arrival, Outcome } from "./request-log.js";
 import type { Retailer } from "./retailer-accounts.js";
 import { sampleApi } from "./sample-api.js";
@@ -67,8 +67,18 @@ async function answerStore(
   if (isToken) return answerToken(service, retailer, request, response);
   if (!retailer || api !== "api")
     return answerLogged(service, "api", request, response, noSuchStore, retailer);
-  return answerFaulty(service, { endpoint: "api", retailer, request, response }, () =>
-    sampleApi(service, retailer, path.slice(1), request),
+  return answerApi(service, { endpoint: "api", retailer, request, response }, path.slice(1));
+}
+
+async function answerApi(service: Service, exchange: StoreExchange, path: readonly string[]): Promise<void> {
+  const { retailer, request } = exchange;
+  const { apiRateLimit } = service.settings;
+  const window = service.apiRateLimiter?.count(retailer.domainPrefix);
+  const inWindow = apiRateLimit?.headers && window ? { ...exchange, window } : exchange;
+  return answerFaulty(service, inWindow, () =>
+    apiRateLimit && window?.exceeded
+      ? tooManyCalls(apiRateLimit, window, service.now())
+      : sampleApi(service, retailer, path, request),
   );
 }
 
@@ -93,7 +103,7 @@ interface StoreExchange {
   readonly retailer: Retailer;
   readonly request: Incoming;
   readonly response: ServerResponse;
-  /** Token endpoint only. */
+  /** If the answer carries the three headers. */
   readonly window?: RateWindow;
 }
 

@@ -21,7 +21,10 @@ export interface Service {
   readonly codes: AuthorizationCodes;
   readonly grants: Grants;
   readonly personalTokens: PersonalTokens;
+  /** The token endpoint's. */
   readonly rateLimiter: RateLimiter;
+  /** The API's, if it has a limit. */
+  readonly apiRateLimiter: RateLimiter | undefined;
   readonly faults: Faults;
   readonly log: RequestLog;
   readonly watchers: Set<Watcher>;
@@ -58,6 +61,7 @@ export function newService(settings: Settings, port: number): Service {
     grants: issuedGrants(settings.rotation, settings.lifetimeMs, now),
     personalTokens: personalTokens(now),
     rateLimiter: rateLimiter(settings.rateLimit, now),
+    apiRateLimiter: settings.apiRateLimit && rateLimiter(settings.apiRateLimit, now),
     faults: faultsOnDemand(),
     log: requestLog(now, settings.clientSecret, (entry) => {
       for (const watcher of watchers) watcher.onRequest(entry);

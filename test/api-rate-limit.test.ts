@@ -1,0 +1,74 @@
+import { retailPos } from "@retail-pos/core";
+import { type RetailFetch, retailFetch } from "@retail-pos/fetch";
+import { type ApiRateLimit, type Sandbox, startSandbox } from "@retail-pos/sandbox";
+import { afterEach, describe, expect, test } from "vitest";
+
+// A job that calls one store more often than its API allows, with `wait429Ms`: everything is served in the end.
+
+const store = "harbour-coffee";
+const CALLS = 1000;
+const LIMIT = 350;
+
+let sandbox: Sandbox;
+let fetch: RetailFetch;
+
+afterEach(async () => {
+  await fetch.close();
+  await sandbox.close();
+});
+
+async function start(apiRateLimit: Omit<ApiRateLimit, "limit">) {
+  sandbox = await startSandbox({ apiRateLimit: { limit: LIMIT, ...apiRateLimit } });
+  fetch = retailFetch({ wait429Ms: 120_000 });
+  const { authUrl, baseUrl, application } = sandbox;
+  const pos = retailPos({ ...application, authUrl, baseUrl, fetch });
+  const code = sandbox.approve(store).searchParams.get("code") ?? "";
+  await pos.connect(await pos.exchange(store, code));
+  return pos;
+}
+
+const apiCalls = () => sandbox.requests.filter(({ endpoint }) => endpoint === "api");
+const limited = () => apiCalls().filter(({ status }) => status === 429);
+
+describe("1,000 calls against 350 in a window", () => {
+  const rows: (Omit<ApiRateLimit, "limit" | "windowMs"> & { name: string; perWindow: number })[] = [
+    { name: "Remaining and Reset", retryAfter: "seconds", headers: true, perWindow: 0 },
+    { name: "Retry-After in seconds", retryAfter: "seconds", headers: false, perWindow: 8 },
+    { name: "Retry-After as a date", retryAfter: "date", headers: false, perWindow: 8 },
+  ];
+
+  test.each(rows)("that says $name: all are served, $perWindow a window are answered 429", async (row) => {
+    const { retryAfter, headers, perWindow } = row as Required<typeof row>;
+    const pos = await start({ windowMs: 8000, retryAfter, headers });
+    const answers = await Promise.all(
+      Array.from({ length: CALLS }, async () => {
+        const answer = await pos.retailer(store).fetch("api/retailer");
+        await answer.text();
+        return answer.status;
+      }),
+    );
+    expect(answers).toEqual(Array(CALLS).fill(200));
+    const windows = Math.ceil(CALLS / LIMIT);
+    expect(limited().length).toBeLessThanOrEqual(perWindow * windows);
+    expect(apiCalls().length - limited().length).toBe(CALLS);
+    expect(sandbox.tokenRequests(store)).toHaveLength(1);
+  });
+});
+
+test("a renewal and a sale pass all those who wait for their turn", async () => {
+  const pos = await start({ windowMs: 8000 });
+  const retailer = pos.retailer(store);
+  const reading = Array.from({ length: LIMIT + 50 }, async () => {
+    const answer = await retailer.fetch("api/retailer");
+    await answer.text();
+    return answer.status;
+  });
+  while (apiCalls().length < LIMIT) await new Promise((resolve) => setTimeout(resolve, 10));
+  const { value } = await retailer.token();
+  await retailer.token({ rejected: value }); // a token request
+  expect(sandbox.tokenRequests(store)).toHaveLength(2);
+  const sale = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+  expect((await retailer.fetch("api/sales", sale)).status).toBe(429); // it was sent, once, and nobody repeats it
+  expect(apiCalls().filter(({ method }) => method === "POST")).toHaveLength(1);
+  expect(await Promise.all(reading)).toEqual(Array(LIMIT + 50).fill(200));
+});
