@@ -1,6 +1,7 @@
 import { canRun as hasPostgres } from "../../packages/store-postgres/testing/postgres.js";
 import { canRun as hasRedis } from "../../packages/store-redis/testing/redis.js";
 import { findChromium } from "./chromium.js";
+import { isInstalled } from "./installed.js";
 import { canRun as hasPrometheus } from "./monitoring/prometheus.js";
 
 const WAY_OUT = "without that variable `scripts/services.sh npx -y pnpm test` starts one";
@@ -19,6 +20,7 @@ export default function setup(): (() => void) | undefined {
   if (!hasRedis) skipped.push(`Redis: none answers at REDIS_URL, or on the default port; ${WAY_OUT}`);
   if (!hasPostgres)
     skipped.push(`PostgreSQL: none answers at DATABASE_URL, or on the default port; ${WAY_OUT}`);
+  if (!isInstalled("pgbouncer")) skipped.push("PgBouncer: install Debian's `pgbouncer`");
   if (skipped.length === 0) return undefined;
 
   const report = `Skipped groups:\n${skipped.map((group) => `  - ${group}`).join("\n")}`;
