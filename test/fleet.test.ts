@@ -1,13 +1,11 @@
-import type { RenewDueReport } from "@retail-pos/core";
-import { describe, expect, type TestContext, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
 import { canRun as hasRedis } from "../packages/store-redis/testing/redis.js";
-import { type Application, startApplication, type Worker } from "./support/processes.js";
+import { CONCURRENCY, fleetOf, LIFETIME_MS, sumOf } from "./support/fleet.js";
+import type { Application, Worker } from "./support/processes.js";
 
 // The whole fleet in four real processes on one engine, beside one service that rotates every refresh token.
 
-const PROCESSES = 4;
-const LIFETIME_MS = 600_000;
 /** How long a token endpoint answers 429. New tokens are not due before. */
 const LIMITED_MS = 300_000;
 /** On Redis; a file and a table are written to disk at each step, which takes this test longer. */
@@ -15,7 +13,6 @@ const MANY = 10_000;
 const FEWER = 2_000;
 /** So many on each engine. At most 10,000: the sandbox remembers no more requests. */
 const ASKED = process.env["FLEET_RETAILERS"];
-const CONCURRENCY = 8;
 
 const engines: [engine: string, size: number][] = [
   ["sqlite", Number(ASKED ?? FEWER)],
@@ -24,8 +21,10 @@ const engines: [engine: string, size: number][] = [
 ];
 
 describe.each(engines)("four processes on %s", { timeout: 600_000 }, (engine, size) => {
-  test(`renew ${size} retailers whose tokens ended, each by one request, and then nobody waits`, async (context) => {
-    const app = await fleetOf(size, engine, context);
+  test(`renew ${size} retailers whose tokens ended, each by one request, and then nobody waits`, async ({
+    onTestFinished,
+  }) => {
+    const app = await fleetOf(size, { engine, onTestFinished });
     await app.letPass(LIFETIME_MS);
     const reports = await app.renewDue();
 
@@ -45,8 +44,10 @@ describe.each(engines)("four processes on %s", { timeout: 600_000 }, (engine, si
     expect(app.newRequests()).toBe(size);
   });
 
-  test("are stopped by a signal: what is under way ends, and nothing more goes out", async (context) => {
-    const app = await fleetOf(100, engine, context);
+  test("are stopped by a signal: what is under way ends, and nothing more goes out", async ({
+    onTestFinished,
+  }) => {
+    const app = await fleetOf(100, { engine, onTestFinished });
     await app.letPass(LIFETIME_MS);
     const held = app.names.map((domainPrefix) => app.sandbox.fault("late", { domainPrefix }));
     const [process] = app.processes() as [Worker];
@@ -60,8 +61,10 @@ describe.each(engines)("four processes on %s", { timeout: 600_000 }, (engine, si
     expect(sumOf(await app.renewDue(), "renewed")).toBe(app.names.length - CONCURRENCY);
   });
 
-  test("respect the limit of each token endpoint, and renew the others meanwhile", async (context) => {
-    const app = await fleetOf(100, engine, context);
+  test("respect the limit of each token endpoint, and renew the others meanwhile", async ({
+    onTestFinished,
+  }) => {
+    const app = await fleetOf(100, { engine, onTestFinished });
     await app.letPass(LIFETIME_MS);
     const limited = app.names.slice(0, 20);
     const free = app.names.slice(20);
@@ -81,8 +84,10 @@ describe.each(engines)("four processes on %s", { timeout: 600_000 }, (engine, si
     expect(app.refreshes()).toEqual(answers([429, 200]));
   });
 
-  test("meet a 429 once for each retailer, all callers of all processes and of a new one together", async (context) => {
-    const app = await fleetOf(20, engine, context);
+  test("meet a 429 once for each retailer, all callers of all processes and of a new one together", async ({
+    onTestFinished,
+  }) => {
+    const app = await fleetOf(20, { engine, onTestFinished });
     await app.letPass(LIFETIME_MS);
     for (const name of app.names) app.sandbox.limit(name, LIMITED_MS);
     const everybodyIsTold = async () => {
@@ -107,51 +112,8 @@ describe.each(engines)("four processes on %s", { timeout: 600_000 }, (engine, si
   });
 });
 
-interface Fleet extends Application {
-  readonly names: readonly string[];
-  /** In all processes at once. */
-  renewDue(): Promise<RenewDueReport[]>;
-  /** How many requests have arrived since everybody had logged in. */
-  newRequests(): number;
-  /** How the service answered the renewals of each. */
-  refreshes(): Map<string, (number | undefined)[]>;
-}
-
-/** So many retailers, all logged in. */
-async function fleetOf(size: number, engine: string, { onTestFinished }: TestContext): Promise<Fleet> {
-  const names = Array.from({ length: size }, (_, index) => `retailer-${index}`);
-  const app = await startApplication({
-    engine,
-    retailers: [],
-    stores: names.map((name) => ({ domainPrefix: name, name })),
-    processes: PROCESSES,
-    lifetimeMs: LIFETIME_MS,
-    onTestFinished,
-  });
-  await app.logInAll(names);
-  const lastId = () => app.sandbox.requests.at(-1)?.id ?? 0;
-  const before = lastId();
-  return {
-    ...app,
-    names,
-    renewDue: () =>
-      Promise.all(app.processes().map((process) => process.renewDue({ concurrency: CONCURRENCY }))),
-    newRequests: () => lastId() - before,
-    refreshes() {
-      const answers = new Map<string, (number | undefined)[]>(names.map((name) => [name, []]));
-      for (const { id, domainPrefix = "", status } of app.sandbox.requests)
-        if (id > before) answers.get(domainPrefix)?.push(status);
-      return answers;
-    },
-  };
-}
-
 const callEach = (app: Application, names: readonly string[]) =>
   Promise.all(app.processes().map((process) => process.callEach(names)));
-
-function sumOf(reports: readonly RenewDueReport[], field: "renewed" | "failed"): number {
-  return reports.reduce((sum, report) => sum + report[field], 0);
-}
 
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));

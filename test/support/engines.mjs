@@ -2,18 +2,25 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const { REDIS_URL, DATABASE_URL, BUSY_TIMEOUT_MS } = process.env;
+const { REDIS_URL, REDIS_CLUSTER_PORT, REDIS_REPLICAS, DATABASE_URL, BUSY_TIMEOUT_MS } = process.env;
 
 /** The file of a namespace. */
 export const sqliteFile = (namespace) => join(tmpdir(), `${namespace}.sqlite`);
 
 export const engines = {
   async redis(namespace) {
-    const [{ Redis }, { redisTokens }] = [await import("ioredis"), await import("@retail-pos/store-redis")];
+    const [{ Cluster, Redis }, { redisTokens }] = [
+      await import("ioredis"),
+      await import("@retail-pos/store-redis"),
+    ];
     // Without these a command waits ten seconds for a server that is away.
-    const client = new Redis(REDIS_URL, { maxRetriesPerRequest: 2, retryStrategy: () => 100 });
+    const patience = { maxRetriesPerRequest: 2, retryStrategy: () => 100 };
+    const client = REDIS_CLUSTER_PORT
+      ? new Cluster([{ host: "127.0.0.1", port: Number(REDIS_CLUSTER_PORT) }])
+      : new Redis(REDIS_URL, patience);
     client.on("error", () => {});
-    return redisTokens({ client, prefix: `${namespace}:` });
+    const replicas = REDIS_REPLICAS ? { replicas: Number(REDIS_REPLICAS) } : {};
+    return redisTokens({ client, prefix: `${namespace}:`, ...replicas });
   },
   async postgres(namespace) {
     const [{ default: pg }, { postgresTokens }] = [

@@ -66,6 +66,8 @@ export interface ApplicationSettings {
   readonly engine: string;
   /** Who logs in at the start. */
   readonly retailers: readonly string[];
+  /** How the processes reach the engine. Default: one that can be shut. */
+  readonly way?: Way;
   /** Whom the service knows. Default: the sandbox's own. */
   readonly stores?: readonly NamedStore[];
   readonly lifetimeMs: number;
@@ -85,7 +87,7 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
   const known = settings.stores && { stores: settings.stores, approved: true };
   const sandbox = await startSandbox({ clock, rotation: "always", lifetimeMs, ...known });
   const namespace = `retail_pos_test_${randomUUID().replaceAll("-", "")}`;
-  const way = await wayTo(engine, namespace);
+  const way = settings.way ?? (await wayTo(engine, namespace));
   const { authUrl, baseUrl, application } = sandbox;
   const options = { ...application, authUrl, baseUrl, timeoutMs };
   const env = { ENGINE: engine, NAMESPACE: namespace, OPTIONS: JSON.stringify(options), ...way.env };

@@ -56,6 +56,12 @@ async function severalAtATime(all, work) {
   return results;
 }
 
+function valuesOf(results) {
+  const failed = results.find(({ status }) => status === "rejected");
+  if (failed) throw failed.reason;
+  return results.map(({ value }) => value);
+}
+
 const commands = {
   setTime: (at) => {
     now = at;
@@ -69,11 +75,10 @@ const commands = {
   },
   /** The same for thousands, without the lock that keeps two logins of one retailer apart. */
   logInEach: async (logins) => {
-    const results = await severalAtATime(logins, async ([domainPrefix, code]) =>
-      store.save(await loginsAlone.exchange(domainPrefix, code)),
-    );
-    const failed = results.find(({ status }) => status === "rejected");
-    if (failed) throw failed.reason;
+    const logIn = ([domainPrefix, code]) => loginsAlone.exchange(domainPrefix, code);
+    // One after the other: a file that is written to stops the process for so long that connections end meanwhile.
+    const sets = valuesOf(await severalAtATime(logins, logIn));
+    valuesOf(await severalAtATime(sets, (set) => store.save(set)));
   },
   /** One caller for each retailer. The tokens come in the order of the retailers. */
   callEach: async (domainPrefixes) =>

@@ -37,7 +37,7 @@ export async function startServer(
   admin.on("error", () => {});
   const close = async () => {
     admin.disconnect();
-    if (server.pid !== undefined && server.exitCode === null) {
+    if (server.pid !== undefined && server.exitCode === null && server.signalCode === null) {
       server.kill("SIGKILL");
       await once(server, "exit");
     }
