@@ -16,6 +16,7 @@ const ORDER = [
   "cold",
   "growth",
   "hosts",
+  "fleet",
 ];
 const HERE = new URL("./", import.meta.url);
 const DOCS = new URL("../docs/", HERE);
