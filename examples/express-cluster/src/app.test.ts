@@ -187,10 +187,13 @@ describe("settings", () => {
     RETAIL_POS_CLIENT_ID: "id",
     RETAIL_POS_CLIENT_SECRET: "secret",
     RETAIL_POS_REDIRECT_URI: "https://shelfview.example/auth/retail-pos/callback",
-    SESSION_SECRET: "of our own",
+    SESSION_SECRET: "a session secret of 32 characters",
   };
   test("for the service are all given", () => {
-    expect(settingsFrom(service)).toMatchObject({ clientSecret: "secret", sessionSecret: "of our own" });
+    expect(settingsFrom(service)).toMatchObject({
+      clientSecret: "secret",
+      sessionSecret: service.SESSION_SECRET,
+    });
     expect(settingsFrom(service)).not.toHaveProperty("sandboxUrl");
   });
   test.each([
@@ -201,6 +204,15 @@ describe("settings", () => {
     "SESSION_SECRET",
   ])("for the service never fall back to the sandbox's: %s", (name) => {
     expect(() => settingsFrom({ ...service, [name]: "" })).toThrow(`${name} must be set`);
+  });
+  test.each([
+    ["a short session secret", { SESSION_SECRET: "too short" }, "SESSION_SECRET must be 32"],
+    ["the sandbox's session secret", { SESSION_SECRET: "sandbox-session-secret" }, "SESSION_SECRET is the"],
+    ["the sandbox's id", { RETAIL_POS_CLIENT_ID: "sandbox-application" }, "RETAIL_POS_CLIENT_ID is the"],
+    ["the sandbox's secret", { RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret" }, "_SECRET is the"],
+    ["the sandbox behind it", { RETAIL_POS_AUTH_URL: "", SESSION_SECRET: "" }, "SESSION_SECRET is the"],
+  ])("for people from elsewhere are refused: %s", (_case, wrong, named) => {
+    expect(() => settingsFrom({ ...service, ...wrong })).toThrow(named);
   });
   test.each([
     ["PORT", "http"],

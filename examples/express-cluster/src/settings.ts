@@ -19,13 +19,21 @@ export interface Settings {
   sandboxUrl?: string;
 }
 
+/** Everybody knows these. */
+const SANDBOX = {
+  clientId: "sandbox-application",
+  clientSecret: "sandbox-application-secret",
+  sessionSecret: "sandbox-session-secret",
+};
+
 /**
  * Reads the environment. Without any `RETAIL_POS_` variable the sandbox on this machine is used; for any
- * service that is not on this machine every address and every secret has to be given.
+ * service that is not on this machine, or people who are not, every address and every secret has to be given.
  */
 export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   const port = wholeNumber(env, "PORT", 3000, 0);
   const authUrl = env.RETAIL_POS_AUTH_URL || "http://127.0.0.1:4010";
+  if (!URL.canParse(authUrl)) throw new Error(`RETAIL_POS_AUTH_URL must be an address, not "${authUrl}"`);
   const sandboxUrl = isOnThisMachine(authUrl) ? new URL(authUrl).origin : undefined;
 
   const missing: string[] = [];
@@ -37,12 +45,13 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   const service = {
     authUrl,
     baseUrl: given("RETAIL_POS_BASE_URL", `${sandboxUrl}/stores/{domain_prefix}`),
-    clientId: given("RETAIL_POS_CLIENT_ID", "sandbox-application"),
-    clientSecret: given("RETAIL_POS_CLIENT_SECRET", "sandbox-application-secret"),
+    clientId: given("RETAIL_POS_CLIENT_ID", SANDBOX.clientId),
+    clientSecret: given("RETAIL_POS_CLIENT_SECRET", SANDBOX.clientSecret),
     redirectUri: given("RETAIL_POS_REDIRECT_URI", `http://localhost:${port}/auth/retail-pos/callback`),
-    sessionSecret: given("SESSION_SECRET", "sandbox-session-secret"), // every process needs the same
+    sessionSecret: given("SESSION_SECRET", SANDBOX.sessionSecret), // every process needs the same
   };
   if (missing.length > 0) throw new Error(`${missing.join(", ")} must be set: ${authUrl} is no sandbox`);
+  if (!isOnThisMachine(service.redirectUri)) refuseKnownSecrets(service);
 
   return {
     port,
@@ -51,6 +60,19 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
     ...service,
     ...(sandboxUrl && { sandboxUrl }),
   };
+}
+
+/** Whoever knows them could log in here as any store. */
+function refuseKnownSecrets(given: Pick<Settings, "clientId" | "clientSecret" | "sessionSecret">): void {
+  const { clientId, clientSecret, sessionSecret } = given;
+  const problems: string[] = [];
+  if (clientId === SANDBOX.clientId) problems.push("RETAIL_POS_CLIENT_ID is the sandbox's");
+  if (clientSecret === SANDBOX.clientSecret) problems.push("RETAIL_POS_CLIENT_SECRET is the sandbox's");
+  if (sessionSecret === SANDBOX.sessionSecret) problems.push("SESSION_SECRET is the sandbox's");
+  if (sessionSecret.length < 32) problems.push("SESSION_SECRET must be 32 characters or more");
+  if (sessionSecret === clientSecret) problems.push("SESSION_SECRET must not be the client secret");
+  if (problems.length > 0)
+    throw new Error(`RETAIL_POS_REDIRECT_URI is not on this machine, and ${problems.join("; ")}`);
 }
 
 function engineFrom(env: NodeJS.ProcessEnv): Pick<Settings, "engine" | "engineUrl" | "namespace"> {
@@ -78,8 +100,7 @@ function engineFrom(env: NodeJS.ProcessEnv): Pick<Settings, "engine" | "engineUr
 
 /** The sandbox listens on the loopback address only, and the service never does. */
 function isOnThisMachine(url: string): boolean {
-  if (!URL.canParse(url)) throw new Error(`RETAIL_POS_AUTH_URL must be an address, not "${url}"`);
-  return ["127.0.0.1", "localhost", "[::1]"].includes(new URL(url).hostname);
+  return URL.canParse(url) && ["127.0.0.1", "localhost", "[::1]"].includes(new URL(url).hostname);
 }
 
 function wholeNumber(env: NodeJS.ProcessEnv, name: string, otherwise: number, least: number): number {
