@@ -316,4 +316,17 @@ describe("what is handed out", () => {
     expect((await reported).value).not.toBe("access-shop-1");
     expect(await p0.value()).not.toBe("access-shop-1");
   });
+
+  test("a reported rejection holds at once, also for a caller whose look is answered first", async () => {
+    const { gated, p0 } = twoProcesses();
+    await p0.login();
+    expect(await p0.value()).toBe("access-shop-1");
+    const load = gated.stop("load", AFTER);
+    const before = p0.value();
+    await load.asked;
+    const reported = p0.pos.tokens("shop").token({ rejected: "access-shop-1" });
+    load.goOn();
+    expect(await before).toBe("access-shop-2");
+    expect((await reported).value).toBe("access-shop-2");
+  });
 });

@@ -73,6 +73,8 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
    */
   async function current(held: HeldTokens, rejected: string | undefined): Promise<TokenSet> {
     const { asked } = held;
+    // At once: others, whose look is answered before this one's, shall not be handed it.
+    if (held.set && held.set.access.value === rejected) held.reject(held.set);
     let set = held.isTrusted() ? held.set : await held.look(asked);
     if (set && set.access.value === rejected && !held.reject(set)) {
       set = await held.look(asked, 0);
