@@ -1,0 +1,180 @@
+import type { AccessToken, DomainPrefix, RetailPos, RetailPosEvent, TokenAsk } from "@retail-pos/core";
+import type { Core, Surroundings } from "./core.js";
+import { Digest, digestOf } from "./digest.js";
+import { fetchOf, lockOf, storeOf } from "./outside.js";
+import type { World } from "./world.js";
+
+interface Timer {
+  due: number;
+  readonly work: () => void;
+  readonly everyMs: number | undefined;
+  unref(): void;
+}
+
+/** The place of one process: its machine's clock, and a core whose time and chance are the world's. */
+export class Place {
+  readonly number: number;
+  readonly core: typeof Core;
+  /** The process that runs here now. */
+  life!: Life;
+
+  constructor(number: number, load: (around: Surroundings) => typeof Core) {
+    this.number = number;
+    const set = (work: () => void, ms = 0) => this.life.setTimer(work, ms);
+    const clear = (timer: unknown) => void this.life.timers.delete(timer as Timer);
+    this.core = load({
+      setTimeout: set,
+      clearTimeout: clear,
+      setInterval: (work, ms = 0) => this.life.setTimer(work, ms, ms),
+      clearInterval: clear,
+      setImmediate: (work) => this.life.soon(work),
+      performance: { now: () => this.life.world.now },
+      crypto: { randomUUID: () => this.life.uuid() },
+      Math: Object.defineProperty(copyOfMath(), "random", { value: () => 0 }),
+    });
+  }
+}
+
+/** One process from its start to its end. */
+export class Life {
+  readonly world: World;
+  readonly place: Place;
+  /** The how manieth at its place. */
+  readonly number: number;
+  isAlive = true;
+  /** It stands still: nothing happens here while anything can happen elsewhere. */
+  isPaused = false;
+  /** All that has reached this process. What it does next depends on nothing else. */
+  readonly history = new Digest();
+  readonly timers = new Set<Timer>();
+  readonly calls = new Set<Call>();
+  readonly pos: RetailPos;
+  /** Turns of its event loop that are due. */
+  turns = 0;
+  #uuids = 0;
+
+  constructor(world: World, place: Place, number: number) {
+    this.world = world;
+    this.place = place;
+    this.number = number;
+    place.life = this;
+    const { scenario } = world;
+    this.pos = place.core.retailPos({
+      baseUrl: "https://{domain_prefix}.pos.example",
+      clientId: "app",
+      clientSecret: "client-secret",
+      store: storeOf(this),
+      lock: lockOf(this),
+      fetch: fetchOf(this),
+      cacheMs: scenario.cacheMs,
+      clock: () => this.now,
+      observe: (event: RetailPosEvent) => world.judge.observed(this, event),
+    });
+  }
+
+  get name(): string {
+    return this.number > 1 ? `P${this.place.number}'${this.number}` : `P${this.place.number}`;
+  }
+
+  /** By this machine's clock. */
+  get now(): number {
+    return this.world.now + (this.world.skews[this.place.number] ?? 0);
+  }
+
+  setTimer(work: () => void, ms: number, everyMs?: number): Timer {
+    const timer = { due: this.world.now + ms, work, everyMs, unref() {} };
+    this.timers.add(timer);
+    return timer;
+  }
+
+  fire(timer: Timer): void {
+    if (timer.everyMs === undefined) this.timers.delete(timer);
+    else timer.due = this.world.now + timer.everyMs;
+    this.reached("a timer");
+    timer.work();
+  }
+
+  /** Core lets everything that is ready go first: a turn of the event loop is a step. */
+  soon(work: () => void): void {
+    this.turns += 1;
+    const happen = () => {
+      this.turns -= 1;
+      this.runs("a turn", work);
+    };
+    this.world.add({ life: this, name: "goes on", faults: [], happen });
+  }
+
+  /** Something reaches this process, and its code runs. */
+  runs(what: string, work: () => void): void {
+    if (!this.isAlive) return;
+    this.reached(what);
+    work();
+  }
+
+  reached(what: string): void {
+    this.history.add(digestOf(what));
+    this.history.add(this.now);
+  }
+
+  uuid(): string {
+    this.#uuids += 1;
+    const digits = [this.place.number + 1, this.number, this.#uuids].map((part) =>
+      String(part).padStart(4, "0"),
+    );
+    return `00000000-${digits.join("-")}-000000000000`;
+  }
+
+  token(retailer: string, ask?: TokenAsk): Call {
+    return new Call(this, retailer, ask);
+  }
+
+  die(): void {
+    this.isAlive = false;
+    this.timers.clear();
+    this.calls.clear();
+    this.turns = 0;
+  }
+}
+
+/** Somebody who asked for a token. */
+export class Call {
+  readonly life: Life;
+  readonly retailer: string;
+  readonly rejected: string | undefined;
+  /** When it came, by its process's clock, and among all instants. */
+  readonly beganAt: number;
+  readonly beganIn: number;
+  /** The first question to the store that began no earlier. */
+  readonly firstLoad: number;
+  outcome: { readonly token: AccessToken } | { readonly error: unknown } | undefined;
+  readonly settled: Promise<void>;
+
+  constructor(life: Life, retailer: string, ask: TokenAsk | undefined) {
+    const { judge, seq } = life.world;
+    this.life = life;
+    this.retailer = retailer;
+    this.rejected = ask?.rejected;
+    this.beganAt = life.now;
+    this.beganIn = seq - 1;
+    this.firstLoad = judge.loadsOf(life, retailer) + 1;
+    life.calls.add(this);
+    judge.asked(this);
+    this.settled = life.pos
+      .tokens(retailer as DomainPrefix)
+      .token(ask)
+      .then(
+        (token) => this.#over({ token }),
+        (error) => this.#over({ error }),
+      );
+  }
+
+  #over(outcome: NonNullable<Call["outcome"]>): void {
+    if (!this.life.calls.delete(this)) return;
+    this.outcome = outcome;
+    this.life.world.judge.answered(this, outcome);
+  }
+}
+
+function copyOfMath(): Math {
+  return Object.defineProperties({}, Object.getOwnPropertyDescriptors(Math)) as Math;
+}
