@@ -55,6 +55,7 @@ test.each([
   ["retail-pos-sandbox", ["--help"], "--port"],
   ["retail-pos", ["--help"], "doctor"],
   ["retail-pos", ["doctor", "--help"], "--callback"],
+  ["retail-pos", ["list", "--help"], "--refused"],
 ])("the command %s is there: %j", async (name, args, words) => {
   expect(await projects.get("newest")?.command(name, ...args)).toContain(words);
 });

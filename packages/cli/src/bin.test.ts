@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { startCommand } from "../../../test/support/command.js";
 import { loginApp, loginByHand } from "../testing/login-app.js";
+import { moduleFile } from "../testing/module.js";
 
 // What is published is what people run.
 const bin = fileURLToPath(new URL("../dist/bin.js", import.meta.url));
@@ -9,7 +10,8 @@ const bin = fileURLToPath(new URL("../dist/bin.js", import.meta.url));
 test("--help names each command", async () => {
   const { stdout, ended } = run("--help");
   expect(await ended).toBe(0);
-  for (const command of ["doctor"]) expect(stdout()).toMatch(new RegExp(`^  ${command} `, "m"));
+  const commands = ["doctor", "list", "status", "renew-due", "disconnect", "copy", "reseal"];
+  for (const command of commands) expect(stdout()).toMatch(new RegExp(`^  ${command} `, "m"));
 });
 
 test.each([[[]], [["dcotor"]], [["__proto__"]], [["--bogus"]]])(
@@ -90,6 +92,54 @@ describe("doctor", () => {
     const { output, ended } = run("doctor");
     expect(await ended).toBe(2);
     expect(output()).toMatch(/address of the login route is missing/);
+  });
+});
+
+describe("a command on many retailers", () => {
+  const million = fileURLToPath(new URL("../testing/million.mjs", import.meta.url));
+
+  test("--help of each names its flags, and loads nothing", async () => {
+    for (const command of ["list", "status", "renew-due", "disconnect", "copy", "reseal"]) {
+      const { stdout, ended } = run(command, "--client", "./nothing.js", "--help");
+      expect(await ended).toBe(0);
+      expect(stdout()).toMatch(/^ {2}--client <module> .*(\n.*)*^ {2}--help /m);
+    }
+  });
+
+  test("whose reader goes away stops, without a word: exit code 1", async () => {
+    const { child, stderr, ended } = run("list", "--client", million);
+    child.stdout.once("data", () => child.stdout.destroy());
+    expect(await ended).toBe(1);
+    expect(stderr()).toBe("");
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "ends what is under way on %s: exit code 1",
+    async (signal) => {
+      const { child, printed, stdout, stderr, ended } = run("copy", "--json", "--client", million);
+      await printed(/shop-99"/);
+      child.kill(signal);
+      expect(await ended).toBe(1);
+      const lines = stdout().trimEnd().split("\n");
+      for (const line of lines) expect(JSON.parse(line)).toMatchObject({ outcome: "copied" });
+      expect(stderr()).toMatch(/^[\d,]+ copied, 0 failed\nretail-pos copy: stopped before the end\n$/);
+    },
+  );
+
+  test("ends though the application's module keeps its connections", async () => {
+    const client = "{ retailers() {}, renewDue() {}, disconnect() {}, status: async () => undefined }";
+    const file = moduleFile(`setInterval(() => {}, 1000); export const client = ${client};`);
+    expect(await run("status", "shop", "--client", file).ended).toBe(1);
+  });
+
+  test("says in plain words what a connection of the module's fails with: exit code 1", async () => {
+    const file = moduleFile(`
+      setTimeout(() => { throw new Error("lost redis://:canary-1@localhost"); }, 10);
+      await new Promise((resolve) => setTimeout(resolve, 5000));`);
+    const { output, ended } = run("list", "--client", file);
+    expect(await ended).toBe(1);
+    expect(output()).toMatch(/^retail-pos: lost \[hidden\]/);
+    expect(output()).not.toContain("canary");
   });
 });
 
