@@ -171,6 +171,18 @@ describe("the program of each store logs in and reads products:", () => {
   });
 });
 
+test.skipIf(!hasRedis)("the module of cli is what its commands read", async () => {
+  const list = `
+    import { spawnSync } from "node:child_process";
+    if (process.argv[2] !== "list") {
+      const args = ["${root}/packages/cli/dist/bin.js", "list", "--client", import.meta.filename];
+      const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+      console.log(status, stderr);
+      process.exit();
+    }`;
+  expect(await outputOf(programIn("packages/cli/README.md") + list)).toMatch(/^0 [\d,]+ connected, /);
+});
+
 describe("the sandbox's README:", () => {
   const inReadme = (heading: string) => programIn("packages/sandbox/README.md", heading);
 
