@@ -14,7 +14,7 @@ const START = Date.UTC(2030, 0, 1);
 /** Past so many steps without an end, something goes round in circles. */
 const MOST_STEPS = 4_000;
 const HOUR_MS = 3_600_000;
-/** After this long nothing is under way any more, whatever was lost: a token request's deadline, the tries of a save. */
+/** After this long nothing is under way any more: a token request has its deadline, a save its last try. */
 const LONGEST_DEADLINES_MS = 30_000;
 
 /** One of the things that could happen next. */
@@ -103,7 +103,7 @@ export class World {
     return digest.key;
   }
 
-  /** Runs to the end, or until a promise is broken, or until the chooser has enough. Says whether it came to its end. */
+  /** Runs to the end, until a promise is broken, or until the chooser stops. Says whether it came to its end. */
   run(choose: Chooser): boolean {
     for (;;) {
       this.#settle();

@@ -1,10 +1,10 @@
+import { storeAnswer } from "./ask-store.js";
 import { type CompareAndSet, compareAndSet, notSaved } from "./compare-and-set.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, StoredTokensError, StoreFailedError } from "./errors.js";
 import { type RetailerStatus, retailerStatus } from "./retailer-status.js";
-import type { Versions } from "./set-versions.js";
-import { storeAnswer } from "./store-answer.js";
 import { checkStored, quiet, type TokenSet } from "./token-set.js";
+import type { Versions } from "./token-set-versions.js";
 import type { TokenStore } from "./token-store.js";
 
 /** A token store as the rest of core uses it: records are checked, errors show no secret, saves are tried again. */

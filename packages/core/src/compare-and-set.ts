@@ -1,6 +1,6 @@
+import { isNoAnswer, storeAnswer } from "./ask-store.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { StoreFailedError } from "./errors.js";
-import { isNoAnswer, storeAnswer } from "./store-answer.js";
 import { sleep } from "./timers.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import type { TokenStore } from "./token-store.js";

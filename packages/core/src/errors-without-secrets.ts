@@ -1,5 +1,5 @@
-import { contentsOf, read } from "./error-contents.js";
 import { redact, shows } from "./redact.js";
+import { contentsOf, read } from "./texts-in-error.js";
 
 /**
  * An error that may be kept as a `cause`, thrown or told to an observer: the error itself; or, if anything in it shows

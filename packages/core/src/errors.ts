@@ -1,4 +1,4 @@
-import { responseTo } from "./error-response.js";
+import { responseTo } from "./error-to-response.js";
 import type { RateLimit } from "./rate-limit.js";
 
 /** One stable word for each kind of failure; each belongs to one class below. */

@@ -1,17 +1,17 @@
-import { type AcceptRetailer, throwUnlessAccepted } from "./accept-retailer.js";
 import { redirectUriOfLogin } from "./authorization-url.js";
-import type { BackOff } from "./back-off.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import type { LoginBackOff } from "./login-back-off.js";
-import type { LoginLimits } from "./login-limits.js";
 import { type LoginTurnOptions, loginTurns } from "./login-turns.js";
+import type { LoginLimits } from "./noted-limits.js";
 import type { CheckedOptions } from "./options.js";
-import type { Versions } from "./set-versions.js";
+import type { BackOff } from "./renewal-back-off.js";
+import { type AcceptRetailer, throwUnlessAccepted } from "./retailer-acceptance.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { ExchangeExtra } from "./token-grants.js";
 import { quiet, type TokenSet } from "./token-set.js";
+import type { Versions } from "./token-set-versions.js";
 
 export interface ExchangeOptions
   extends LoginTurnOptions,

@@ -1,8 +1,8 @@
-import { longestPauseAfter } from "./back-off.js";
 import type { CheckedStore } from "./checked-store.js";
 import { mayReplace } from "./compare-and-set.js";
 import type { DomainPrefix } from "./domain-prefix.js";
-import { Rejections } from "./rejections.js";
+import { Rejections } from "./rejected-tokens.js";
+import { longestPauseAfter } from "./renewal-back-off.js";
 import type { RetailerClient } from "./retailer-client.js";
 import { untilOver } from "./single-flight.js";
 import { unref } from "./timers.js";

@@ -7,7 +7,7 @@
 export { type RetailPos, retailPos } from "./retail-pos.js";
 export type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
 export type { RetailPosOptions } from "./options.js";
-export type { AcceptRetailer } from "./accept-retailer.js";
+export type { AcceptRetailer } from "./retailer-acceptance.js";
 export { type Settings, settingsFromEnv } from "./settings-from-env.js";
 export type { AuthorizationRequest } from "./authorization-url.js";
 export type { ExchangeExtra } from "./token-grants.js";
@@ -28,7 +28,7 @@ export { type PageAsk, type StorePages, storePages } from "./store-pages.js";
 
 // For those who write a tool that goes through a store
 export { checkStored as checkTokenSet } from "./token-set.js";
-export { areOfTwoApplications } from "./set-versions.js";
+export { areOfTwoApplications } from "./token-set-versions.js";
 export { inPlainWords } from "./errors-without-secrets.js";
 
 // The words of the wire
@@ -66,7 +66,7 @@ export {
   type RetailerOf,
   requestBearer,
 } from "./request-bearer.js";
-export type { RequestMessage } from "./incoming-authorization.js";
+export type { RequestMessage } from "./set-authorization.js";
 
 // For those who write a login for another framework
 export { redirectUri as checkedRedirectUri } from "./addresses.js";

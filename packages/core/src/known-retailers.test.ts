@@ -4,8 +4,8 @@ import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { HeldTokens } from "./held-tokens.js";
 import { knownRetailers } from "./known-retailers.js";
 import { memoryStore } from "./memory-store.js";
-import { versionsOf } from "./set-versions.js";
 import type { TokenSet } from "./token-set.js";
+import { versionsOf } from "./token-set-versions.js";
 
 const MINUTE_MS = 60_000;
 

@@ -1,9 +1,9 @@
+import { claimsInMemory } from "./claim-in-memory.js";
 import type { DomainPrefix } from "./domain-prefix.js";
-import { claimsInMemory } from "./memory-claims.js";
 import { statusOf } from "./retailer-status.js";
-import { areOfTwoApplications } from "./set-versions.js";
 import { storePages } from "./store-pages.js";
 import { quiet, type TokenSet } from "./token-set.js";
+import { areOfTwoApplications } from "./token-set-versions.js";
 import type { TokenStore } from "./token-store.js";
 
 /** A set as one flat object. With many retailers, these take most of the memory. */

@@ -1,10 +1,10 @@
-import type { AcceptRetailer } from "./accept-retailer.js";
 import { type Addresses, addressesAt, ifNone, redirectUri } from "./addresses.js";
 import type { RetailPosEvent } from "./events.js";
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import { refuseMisspelt } from "./option-names.js";
+import type { AcceptRetailer } from "./retailer-acceptance.js";
 import type { TokenStore } from "./token-store.js";
 
 /** Options of {@link retailPos}: the service, the application, and the place where tokens are kept. */

@@ -1,10 +1,10 @@
 import { pagesThrough, shuffled } from "./all-retailers.js";
-import type { BackOff } from "./back-off.js";
 import type { CheckedStore } from "./checked-store.js";
 import { isRetailPosError, NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
-import { noteFailure } from "./renewal-failure.js";
+import { noteFailure } from "./note-renewal-failure.js";
+import type { BackOff } from "./renewal-back-off.js";
 import type { Renewals } from "./renewals.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
 import type { TokenEvents } from "./token-events.js";

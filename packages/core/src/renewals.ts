@@ -1,4 +1,3 @@
-import type { BackOff } from "./back-off.js";
 import {
   isRetailPosError,
   NotConnectedError,
@@ -10,12 +9,13 @@ import {
 } from "./errors.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { type Lock, underLock } from "./lock.js";
-import { noteFailure } from "./renewal-failure.js";
-import { limitOf, refusalOf } from "./set-notes.js";
-import type { Versions } from "./set-versions.js";
+import { noteFailure } from "./note-renewal-failure.js";
+import type { BackOff } from "./renewal-back-off.js";
 import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
+import { limitOf, refusalOf } from "./token-set-notes.js";
+import type { Versions } from "./token-set-versions.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
 export interface Renewals {

@@ -6,9 +6,9 @@ import {
   ReconnectRequiredError,
   type RetailPosError,
 } from "./errors.js";
-import type { RequestMessage } from "./incoming-authorization.js";
 import { type BearerOptions, type RequestBearer, requestBearer } from "./request-bearer.js";
 import { type RetailPos, retailPos } from "./retail-pos.js";
+import type { RequestMessage } from "./set-authorization.js";
 
 const T0 = Date.UTC(2030, 0, 1);
 /** As some platforms hand out the headers of what came in. */

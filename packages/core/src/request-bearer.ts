@@ -1,9 +1,9 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { isRetailPosError, NotConnectedError } from "./errors.js";
-import { type RequestMessage, setAuthorization } from "./incoming-authorization.js";
 import { type PersonalTokenOptions, personalToken } from "./personal-token.js";
 import type { RetailPos } from "./retail-pos.js";
 import type { RetailerClient } from "./retailer-client.js";
+import { type RequestMessage, setAuthorization } from "./set-authorization.js";
 import type { AccessToken } from "./token-set.js";
 
 /** The client of a request's retailer, and the bearer as it was when the request came in. */

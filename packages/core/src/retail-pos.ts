@@ -1,18 +1,18 @@
 import { type AuthorizationRequest, authorizationUrl } from "./authorization-url.js";
-import { backOff as newBackOff } from "./back-off.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { tell } from "./events.js";
 import { exchanges } from "./exchange.js";
 import { loginBackOff as newLoginBackOff } from "./login-back-off.js";
 import { checkOptions, type RetailPosOptions } from "./options.js";
 import type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
+import { backOff as newBackOff } from "./renewal-back-off.js";
 import { type RetailerClient, retailerClients } from "./retailer-client.js";
 import type { RetailerStatus } from "./retailer-status.js";
-import { versionsOf } from "./set-versions.js";
 import { storedTokens } from "./stored-tokens.js";
 import { tokenEndpoint } from "./token-endpoint.js";
 import type { ExchangeExtra } from "./token-grants.js";
 import type { TokenSet } from "./token-set.js";
+import { versionsOf } from "./token-set-versions.js";
 import type { TokenSource } from "./token-source.js";
 
 /** Login, tokens and calls for all retailers of one application. */

@@ -1,8 +1,8 @@
 import { unlessAborted } from "./abort.js";
-import type { BackOff } from "./back-off.js";
 import { NotConnectedError, ReconnectRequiredError, RejectedByApiError } from "./errors.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
+import type { BackOff } from "./renewal-back-off.js";
 import type { Renewals } from "./renewals.js";
 import type { TokenEvents } from "./token-events.js";
 import { isLimited, isRefused, renewalDueAt } from "./token-life.js";

@@ -1,23 +1,23 @@
 import { pagesThrough } from "./all-retailers.js";
-import type { BackOff } from "./back-off.js";
 import { checkedStore } from "./checked-store.js";
-import { clientClaims } from "./client-claims.js";
+import { clientClaims } from "./claim-once.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import type { RetailPosEvent } from "./events.js";
 import { HeldTokens } from "./held-tokens.js";
 import { knownRetailers } from "./known-retailers.js";
 import type { Lock } from "./lock.js";
-import { type LoginLimits, loginLimits } from "./login-limits.js";
+import { noteFailure } from "./note-renewal-failure.js";
+import { type LoginLimits, loginLimits } from "./noted-limits.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./renew-due.js";
-import { noteFailure } from "./renewal-failure.js";
+import type { BackOff } from "./renewal-back-off.js";
 import { renewals as newRenewals } from "./renewals.js";
 import type { RetailerClient } from "./retailer-client.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
-import type { Versions } from "./set-versions.js";
 import { storedTokenSources } from "./stored-token-source.js";
 import type { TokenEndpoint } from "./token-endpoint.js";
 import { type TokenEvents, tokenEvents } from "./token-events.js";
 import { copied, problemWith, quiet, type TokenSet } from "./token-set.js";
+import type { Versions } from "./token-set-versions.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
 

@@ -1,7 +1,7 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError } from "./errors.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "./rate-limit.js";
-import { failureOf, usableResponse } from "./token-answer.js";
+import { failureOf, usableResponse } from "./token-answer-check.js";
 import {
   type ExchangeExtra,
   type Grant,

@@ -7,9 +7,11 @@ import {
   type ErrorCallback,
   queryIn,
   readCallback,
-} from "./callback.js";
+} from "./callback-query.js";
 import { clientIdOf } from "./client-id.js";
-import { checkJson } from "./json.js";
+import { trade } from "./exchange-code.js";
+import { loginOf } from "./finished-login.js";
+import { checkJson } from "./json-check.js";
 import { LoginFailure } from "./login-failure.js";
 import { type LoginOutcome, refusalOf } from "./login-outcome.js";
 import {
@@ -22,9 +24,7 @@ import {
   underWay,
 } from "./pending-logins.js";
 import { pendingText } from "./pending-text.js";
-import { loginOf } from "./retail-pos-login.js";
 import { spentStates } from "./spent-states.js";
-import { trade } from "./trade.js";
 
 /** Options of {@link loginFlow}. */
 export interface LoginFlowOptions {

@@ -22,4 +22,4 @@ export {
 } from "./flow.js";
 export type { LoginOutcome, LoginRefusal, LoginSuccess } from "./login-outcome.js";
 export type { LoginFailureCode } from "./login-failure.js";
-export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./retail-pos-login.js";
+export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./finished-login.js";

@@ -1,5 +1,6 @@
-// For those who write a login for a framework with habits of its own, as passport-retail-pos does for Passport: the
-// rules of a login, each in one place. Until 1.0 these names may change with any minor version.
+// The entry point `@retail-pos/login/parts`, for those who write a login for a framework with habits of its own, as
+// passport-retail-pos does for Passport: the rules of a login, each in one place. Until 1.0 these names may change with
+// any minor version.
 
 export {
   ACCESS_DENIED,
@@ -11,7 +12,15 @@ export {
   type Query,
   queryIn,
   readCallback,
-} from "./callback.js";
+} from "./callback-query.js";
+export { trade } from "./exchange-code.js";
+export {
+  loginOf,
+  profileOf,
+  type RetailPosLogin,
+  type RetailPosProfile,
+  type TokenParams,
+} from "./finished-login.js";
 export { LoginFailure, type LoginFailureCode } from "./login-failure.js";
 export {
   alreadyUsed,
@@ -25,12 +34,4 @@ export {
   type StateFound,
   underWay,
 } from "./pending-logins.js";
-export {
-  loginOf,
-  profileOf,
-  type RetailPosLogin,
-  type RetailPosProfile,
-  type TokenParams,
-} from "./retail-pos-login.js";
 export { type SpentStates, spentStates } from "./spent-states.js";
-export { trade } from "./trade.js";

@@ -1,11 +1,11 @@
 import type { RetailPos } from "@retail-pos/core";
 import { clientIdOf } from "./client-id.js";
+import type { RetailPosLogin } from "./finished-login.js";
 import { type LoginStart, loginFlow } from "./flow.js";
-import { checkJson } from "./json.js";
-import { type FoundCookie, loginCookies } from "./login-cookies.js";
+import { checkJson } from "./json-check.js";
+import { type FoundCookie, loginCookies } from "./login-cookie-jar.js";
 import { LoginFailure } from "./login-failure.js";
 import { refusalOf } from "./login-outcome.js";
-import type { RetailPosLogin } from "./retail-pos-login.js";
 import { sealOf, secretsIn } from "./sealed-cookie.js";
 
 /** Options of {@link webLogin}. */

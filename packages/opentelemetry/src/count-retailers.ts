@@ -1,6 +1,6 @@
 import type { BatchObservableCallback, Meter, MeterProvider, Observable } from "@opentelemetry/api";
 import type { RetailerStatus, RetailPos } from "@retail-pos/core";
-import { GAUGES, type Metric } from "./metrics.js";
+import { GAUGES, type Metric } from "./metric-definitions.js";
 import { checkProvider, withMeter } from "./providers.js";
 
 /** What is counted, how often, and where the gauges go. */

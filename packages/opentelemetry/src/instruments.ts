@@ -1,7 +1,13 @@
 import type { Attributes, Counter, Histogram, Meter } from "@opentelemetry/api";
 import type { StoreOperation } from "@retail-pos/core";
 import type { ErrorType } from "./error-type.js";
-import { COUNTERS, type CounterName, HISTOGRAMS, type HistogramName, type Metric } from "./metrics.js";
+import {
+  COUNTERS,
+  type CounterName,
+  HISTOGRAMS,
+  type HistogramName,
+  type Metric,
+} from "./metric-definitions.js";
 
 export type Instruments = Record<CounterName, Counter> & Record<HistogramName, Histogram>;
 

@@ -12,7 +12,7 @@ import {
   start,
 } from "../../core/testing/fake-service.js";
 import { signals } from "../testing/signals.js";
-import { COUNTERS, GAUGES, HISTOGRAMS } from "./metrics.js";
+import { COUNTERS, GAUGES, HISTOGRAMS } from "./metric-definitions.js";
 import { openTelemetry } from "./open-telemetry.js";
 
 function observed(options: Partial<RetailPosOptions> = {}) {

@@ -7,8 +7,8 @@ import {
 } from "@retail-pos/login/parts";
 import type { Request } from "express";
 import { browsersOf } from "./browser-cookie.js";
+import { type SessionLogin, startedLogins } from "./logins-in-memory.js";
 import { put, type Session, sessionIdOf } from "./sessions.js";
-import { type SessionLogin, startedLogins } from "./started-logins.js";
 
 /** The logins under way of the browser that sent a request: in its session, and those that the session has lost. */
 export interface BrowserLogins {

@@ -1,6 +1,6 @@
 export type { RetailPosLogin, RetailPosProfile, TokenParams } from "@retail-pos/login";
 export type { StateMeta, StateStore } from "./custom-state.js";
-export type { LoginOptions } from "./login.js";
+export type { LoginOptions } from "./handle-request.js";
 export type { LoginFailureCode, LoginFailureInfo } from "./login-failure.js";
 export type { RetailPosStrategyOptions } from "./options.js";
 export {

@@ -2,9 +2,9 @@ import { alreadyUsed, isInTime, newLogin, type PendingLogin, underWay } from "@r
 import type { Request } from "express";
 import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser-cookie.js";
 import { type BrowserLoginOptions, browserLogins } from "./browser-logins.js";
-import { carryAcrossRegenerate } from "./regenerate.js";
+import { carryAcrossRegenerate } from "./keep-logins-on-regenerate.js";
+import type { SessionLogin } from "./logins-in-memory.js";
 import { put, type Session, save, sessionOf, stillPending } from "./sessions.js";
-import type { SessionLogin } from "./started-logins.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 export interface SessionStateOptions extends BrowserLoginOptions {

@@ -8,7 +8,7 @@ import type {
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { customState } from "./custom-state.js";
-import { handleLogin, type LoginOptions, type LoginView } from "./login.js";
+import { handleLogin, type LoginOptions, type LoginView } from "./handle-request.js";
 import { checkOptions, type RetailPosStrategyOptions } from "./options.js";
 import { sessionState } from "./session-state.js";
 import { isSkipped, type SkipUserProfile } from "./skip-profile.js";

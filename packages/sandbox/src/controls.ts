@@ -1,12 +1,12 @@
 import { readAuthorizationRequest } from "./service/authorization-request.js";
 import { approve, decline, limitProblem } from "./service/connect-endpoint.js";
-import { newPageId } from "./service/credentials.js";
 import type { Fault, FaultKind, FaultOptions } from "./service/faults.js";
 import { users } from "./service/personal-tokens.js";
 import type { LoggedRequest } from "./service/request-log.js";
 import { canConnect, type Retailer } from "./service/retailer-accounts.js";
 import { acceptsBearer } from "./service/sample-api.js";
-import { type Service, storeChanged } from "./service/service.js";
+import { newPageId } from "./service/secrets.js";
+import { type Service, storeChanged } from "./service/service-state.js";
 
 /** Everything that code can do to a running sandbox. A call that names an unknown store throws a `TypeError`. */
 export interface Controls {

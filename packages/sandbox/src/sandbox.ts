@@ -6,7 +6,7 @@ import { type Controls, newControls } from "./controls.js";
 import { readOptions, type SandboxOptions } from "./options.js";
 import type { NamedStore } from "./service/demo-retailers.js";
 import { route } from "./service/routes.js";
-import { newService } from "./service/service.js";
+import { newService } from "./service/service-state.js";
 
 /** A running sandbox: its addresses, and the controls. */
 export interface Sandbox extends Controls {
@@ -14,7 +14,7 @@ export interface Sandbox extends Controls {
   readonly url: string;
   /** `{auth_url}`. */
   readonly authUrl: string;
-  /** `{base_url}` as a template: `{domain_prefix}` is a path segment, with `hostPerStore` the first label of the host. */
+  /** `{base_url}` as a template: `{domain_prefix}` is a path segment; with `hostPerStore` the host's first label. */
   readonly baseUrl: string;
   /** The one registered application (2.1). */
   readonly application: Application;

@@ -6,7 +6,14 @@ import {
   type TokenStore,
 } from "@retail-pos/core";
 import { type Ask, instant, textOf } from "./driver.js";
-import { type Gathered, type Gathering, gathererOn, gathering, NAMES_KEPT_MS, type Pace } from "./gather.js";
+import {
+  type Gathered,
+  type Gathering,
+  gathererOn,
+  gathering,
+  NAMES_KEPT_MS,
+  type Pace,
+} from "./scan-names.js";
 import type { Keys } from "./schema.js";
 
 const PACE: Pace = { keysAStep: 1000, mostSteps: 25 };

@@ -1,4 +1,4 @@
-import { COUNTERS, GAUGES, type Metric } from "../metrics.js";
+import { COUNTERS, GAUGES, type Metric } from "../metric-definitions.js";
 
 /** The points of one counter: all of them, or by their `error.type`. */
 export interface Counted {
@@ -100,7 +100,10 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [CALLERS_FAILED],
     whole: [CALLERS_FAILED, RENEWED, LOGGED_IN],
-    words: ["callers who got an error that is not their retailer's own", "these, renewals and logins"],
+    words: [
+      "callers who got an error that is not their retailer's own",
+      "all of these, renewals and logins together",
+    ],
     moreThan: 0.1,
     atLeast: 10,
     windowMinutes: 5,
@@ -113,7 +116,7 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.storeFailures }],
     whole: [{ metric: COUNTERS.storeFailures }, RENEWED, LOGGED_IN],
-    words: ["operations of the store or the lock that failed", "these, renewals and logins"],
+    words: ["operations of the store or the lock that failed", "all of these, renewals and logins together"],
     moreThan: 0.1,
     atLeast: 3,
     windowMinutes: 10,
@@ -126,7 +129,7 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.unsaved }],
     whole: [{ metric: COUNTERS.unsaved }, RENEWED],
-    words: ["token sets that the store did not take", "these and renewals"],
+    words: ["token sets that the store did not take", "these and renewals together"],
     moreThan: 0,
     atLeast: 1,
     windowMinutes: 60,
@@ -139,7 +142,10 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: UNUSABLE,
     whole: [...UNUSABLE, RENEWED],
-    words: ["callers and renewals that met an unusable record", "these and renewals that succeeded"],
+    words: [
+      "callers and renewals that met an unusable record",
+      "these and the renewals that succeeded together",
+    ],
     moreThan: 0.01,
     atLeast: 1,
     windowMinutes: 60,
@@ -152,7 +158,7 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.reconnects }],
     whole: [{ metric: COUNTERS.reconnects }, RENEWED],
-    words: ["retailers whose refresh token was refused", "these and renewals"],
+    words: ["retailers whose refresh token was refused", "these and renewals together"],
     moreThan: 0.01,
     atLeast: 5,
     windowMinutes: 60,

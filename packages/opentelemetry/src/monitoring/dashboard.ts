@@ -1,4 +1,4 @@
-import { COUNTERS, GAUGES, HISTOGRAMS, type Metric } from "../metrics.js";
+import { COUNTERS, GAUGES, HISTOGRAMS, type Metric } from "../metric-definitions.js";
 import { ALERTS, type AlertRule } from "./alerts.js";
 import { ratioOf, selector } from "./promql.js";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { COUNTERS, GAUGES, HISTOGRAMS } from "../metrics.js";
+import { COUNTERS, GAUGES, HISTOGRAMS } from "../metric-definitions.js";
 import { ALERTS } from "./alerts.js";
 import { runbookOf } from "./alerts-file.js";
 import { monitoringFiles } from "./files.js";

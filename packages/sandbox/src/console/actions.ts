@@ -1,5 +1,4 @@
 import type { Controls } from "../controls.js";
-import { isSameSecret } from "../service/credentials.js";
 import {
   type Answer,
   type Incoming,
@@ -8,6 +7,7 @@ import {
   mediaTypeOf,
   methodNotAllowed,
 } from "../service/http.js";
+import { isSameSecret } from "../service/secrets.js";
 
 /** The result of a pressed button. */
 interface Done {

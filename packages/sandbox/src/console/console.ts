@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import type { Controls } from "../controls.js";
-import { newPageId } from "../service/credentials.js";
 import {
   type Answer,
   type Incoming,
@@ -10,7 +9,8 @@ import {
   sendAnswer,
 } from "../service/http.js";
 import { stylesheet } from "../service/pages/stylesheet.js";
-import type { Service } from "../service/service.js";
+import { newPageId } from "../service/secrets.js";
+import type { Service } from "../service/service-state.js";
 import { act } from "./actions.js";
 import { consoleScript } from "./browser-script.js";
 import { watch } from "./live.js";

@@ -1,5 +1,5 @@
 import { type Html, html } from "../service/pages/html.js";
-import type { Service } from "../service/service.js";
+import type { Service } from "../service/service-state.js";
 
 /** The time that is left. The browser script counts on from `data-until`. */
 export function countdown({ now }: Service, untilAt: number, afterwards: string, fromAt?: number): Html {

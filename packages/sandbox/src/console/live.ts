@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { LoggedRequest } from "../service/request-log.js";
-import type { Service, Watcher } from "../service/service.js";
+import type { Service, Watcher } from "../service/service-state.js";
 import { overview } from "./page.js";
 import { requestRow } from "./request-row.js";
-import { storeCard } from "./store-card.js";
+import { storeCard } from "./retailer-card.js";
 
 /**
  * Server-Sent Events: everything once, then each change, as pieces of HTML. Stores that change often are drawn at most

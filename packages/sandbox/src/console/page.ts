@@ -3,10 +3,10 @@ import { isUsable } from "../service/grant.js";
 import type { Answer } from "../service/http.js";
 import { type Html, html } from "../service/pages/html.js";
 import { brand, pageAnswer } from "../service/pages/page.js";
-import type { Service } from "../service/service.js";
+import type { Service } from "../service/service-state.js";
 import { duration } from "./formatting.js";
 import { requestRow } from "./request-row.js";
-import { storeCard } from "./store-card.js";
+import { storeCard } from "./retailer-card.js";
 
 /** The whole console, as it looks now. Its script keeps the pieces below up to date. */
 export function consolePage(service: Service, pageToken: string): Answer {

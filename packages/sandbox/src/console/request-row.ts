@@ -1,6 +1,6 @@
 import { type Html, html } from "../service/pages/html.js";
 import type { LoggedRequest } from "../service/request-log.js";
-import type { Service } from "../service/service.js";
+import type { Service } from "../service/service-state.js";
 
 /** One request as a line of the list. The store's name stands in it, so its part of the path is left out. */
 export function requestRow({ retailers }: Service, entry: LoggedRequest): Html {

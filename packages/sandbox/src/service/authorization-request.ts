@@ -1,5 +1,5 @@
-import { isSameSecret } from "./credentials.js";
 import { repeatedNames } from "./http.js";
+import { isSameSecret } from "./secrets.js";
 
 /** An authorization request (4.1), or what is wrong with it in words for the developer who sent it. */
 export type AuthorizationRequest = { readonly state: string } | { readonly problem: string };

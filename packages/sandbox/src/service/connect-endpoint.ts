@@ -9,7 +9,7 @@ import {
 } from "./http.js";
 import { consentPage, problemPage } from "./pages/consent-page.js";
 import { canConnect, notApprovedLimit, type Retailer } from "./retailer-accounts.js";
-import { type Service, storeChanged } from "./service.js";
+import { type Service, storeChanged } from "./service-state.js";
 
 /** `{auth_url}/connect` (4.1): GET shows the consent page, its form comes back as a POST. */
 export function connect(service: Service, request: Incoming): Answer {

@@ -1,5 +1,5 @@
 import type { Rotation } from "../options.js";
-import { fingerprintOf, type KeptSecret, newSecret } from "./credentials.js";
+import { fingerprintOf, type KeptSecret, newSecret } from "./secrets.js";
 
 /** The tokens of one login: a refresh token and the access tokens issued with it. Changed only in this file. */
 export interface Grant {

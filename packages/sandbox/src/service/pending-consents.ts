@@ -1,4 +1,4 @@
-import { newPageId } from "./credentials.js";
+import { newPageId } from "./secrets.js";
 
 /**
  * Authorization requests whose consent page is open. Each page has an id, and only that page can answer its request.

@@ -11,7 +11,8 @@ export interface RateWindow {
 }
 
 /**
- * Section 8: the token endpoint's own limit; and that of the API, if it was given one. The spec does not say how windows run; here they are fixed, per retailer.
+ * Section 8: the token endpoint's own limit; and that of the API, if it was given one. The spec does not say how
+ * windows run; here they are fixed, per retailer.
  */
 export interface RateLimiter {
   count(domainPrefix: string): RateWindow;

@@ -17,7 +17,7 @@ import { type RateWindow, tooManyCalls, withRateLimit } from "./rate-limiter.js"
 import type { Arrival, Outcome } from "./request-log.js";
 import type { Retailer } from "./retailer-accounts.js";
 import { sampleApi } from "./sample-api.js";
-import { type Service, storeChanged } from "./service.js";
+import { type Service, storeChanged } from "./service-state.js";
 import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
 
 /**

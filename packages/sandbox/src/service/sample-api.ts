@@ -1,7 +1,7 @@
 import type { Product } from "./demo-retailers.js";
 import { type Answer, type Incoming, jsonAnswer, mediaTypeOf, methodNotAllowed } from "./http.js";
 import type { Retailer, Sale } from "./retailer-accounts.js";
-import type { Service } from "./service.js";
+import type { Service } from "./service-state.js";
 
 /**
  * A sample of the business API behind the bearer (4.4). The spec shows only the path of one product; the rest is made

@@ -1,4 +1,3 @@
-import { isSameSecret } from "./credentials.js";
 import type { IssuedTokens } from "./grant.js";
 import {
   type Answer,
@@ -10,7 +9,8 @@ import {
 } from "./http.js";
 import type { RateWindow } from "./rate-limiter.js";
 import type { Retailer } from "./retailer-accounts.js";
-import { type Service, storeChanged } from "./service.js";
+import { isSameSecret } from "./secrets.js";
+import { type Service, storeChanged } from "./service-state.js";
 
 /** `POST {base_url}/api/1.0/token` (4.2, 4.3). Errors are RFC 6749 5.2. */
 export function tokenEndpoint(

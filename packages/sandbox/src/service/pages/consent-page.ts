@@ -1,6 +1,6 @@
 import type { Answer } from "../http.js";
 import { canConnect, notApprovedLimit, type Retailer } from "../retailer-accounts.js";
-import type { Service } from "../service.js";
+import type { Service } from "../service-state.js";
 import { type Html, html } from "./html.js";
 import { brand, pageAnswer } from "./page.js";
 

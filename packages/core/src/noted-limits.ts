@@ -2,7 +2,7 @@ import type { DomainPrefix } from "./domain-prefix.js";
 import type { RateLimitedError } from "./errors.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import type { Renewals } from "./renewals.js";
-import { limitOf } from "./set-notes.js";
+import { limitOf } from "./token-set-notes.js";
 
 /** What a login knows of 429s that other processes met: they are noted on the sets in the store (behaviour 7). */
 export interface LoginLimits {

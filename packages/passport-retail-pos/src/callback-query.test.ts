@@ -6,7 +6,7 @@ import { type Browser, browser } from "../../../test/support/browser.js";
 import { crippled, foreignStates, hostilePrefixes } from "../../../test/support/hostile-callbacks.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
 import { fakeService } from "../../core/testing/fake-service.js";
-import { callbackOf } from "./callback.js";
+import { callbackOf } from "./callback-query.js";
 import { RetailPosStrategy } from "./index.js";
 
 const parsers: [name: string, configure: (app: Express) => void][] = [

@@ -1,4 +1,3 @@
-import type { BackOff } from "./back-off.js";
 import {
   NotConnectedError,
   RateLimitedError,
@@ -8,6 +7,7 @@ import {
   StoreFailedError,
 } from "./errors.js";
 import type { HeldTokens } from "./held-tokens.js";
+import type { BackOff } from "./renewal-back-off.js";
 import type { TokenEvents } from "./token-events.js";
 
 /** Who has to know that a renewal failed: the next attempt, and the observer. */

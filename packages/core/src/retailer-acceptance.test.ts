@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failureOf, start } from "../testing/fake-service.js";
-import type { AcceptRetailer } from "./accept-retailer.js";
 import { RetailerNotAcceptedError } from "./errors.js";
+import type { AcceptRetailer } from "./retailer-acceptance.js";
 
 describe("acceptRetailer", () => {
   test("is asked for the checked prefix before anything goes to that retailer's host", async () => {

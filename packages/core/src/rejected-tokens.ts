@@ -1,4 +1,4 @@
-import { longestPauseAfter } from "./back-off.js";
+import { longestPauseAfter } from "./renewal-back-off.js";
 import type { TokenSet } from "./token-set.js";
 
 /** A token younger than this cannot have expired by itself. */

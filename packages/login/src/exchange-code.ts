@@ -1,5 +1,5 @@
 import { type ExchangeExtra, isRetailPosError, type RetailPos, type TokenSet } from "@retail-pos/core";
-import type { Callback } from "./callback.js";
+import type { Callback } from "./callback-query.js";
 import { LoginFailure } from "./login-failure.js";
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { carryAcrossRegenerate, type Luggage } from "./regenerate.js";
+import { carryAcrossRegenerate, type Luggage } from "./keep-logins-on-regenerate.js";
 import type { Session } from "./sessions.js";
 
 // Each framework has a `regenerate` of its own. These are their shapes; test/matrix.test.ts has the real ones.

@@ -1,5 +1,5 @@
 import type { CheckedStore } from "./checked-store.js";
-import { claimsInMemory } from "./memory-claims.js";
+import { claimsInMemory } from "./claim-in-memory.js";
 
 /**
  * Claims of one client (behaviour 15): once in all processes if the store can claim, else once in this process. Keys of

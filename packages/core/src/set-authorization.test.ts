@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, test } from "vitest";
-import { setAuthorization } from "./incoming-authorization.js";
+import { setAuthorization } from "./set-authorization.js";
 
 const theirs = "Bearer what-the-visitor-sent";
 const spellings = ["authorization", "Authorization", "AUTHORIZATION", "aUthorization"];

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { failureOf, fakeService, start } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { memoryStore } from "./memory-store.js";
-import { versionsOf } from "./set-versions.js";
+import { versionsOf } from "./token-set-versions.js";
 
 const SHOP = parseDomainPrefix("shop");
 

@@ -3,7 +3,7 @@ import { type Grant, isUsable } from "../service/grant.js";
 import { type Html, html } from "../service/pages/html.js";
 import { type PersonalToken, users } from "../service/personal-tokens.js";
 import type { Retailer } from "../service/retailer-accounts.js";
-import type { Service } from "../service/service.js";
+import type { Service } from "../service/service-state.js";
 import { countdown, masked } from "./formatting.js";
 
 /** One store: the tokens of its newest login, the faults that were asked for, and the buttons for them. */

@@ -12,7 +12,7 @@ import {
   trade,
 } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { authorizationError, callbackOf, isCallback } from "./callback.js";
+import { authorizationError, callbackOf, isCallback } from "./callback-query.js";
 import { absoluteCallbackUrl } from "./callback-url.js";
 import type { StateKeeper } from "./state-keeper.js";
 import { type AnyVerify, askVerify } from "./verify.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type BackOff, backOff } from "./back-off.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, type RetailPosError, TokenEndpointError } from "./errors.js";
+import { type BackOff, backOff } from "./renewal-back-off.js";
 
 const T0 = Date.UTC(2030, 0, 1);
 const shop = parseDomainPrefix("shop");
