@@ -1,8 +1,9 @@
 import { personalToken } from "@retail-pos/core";
+import { retailFetch } from "@retail-pos/fetch";
 
 try {
   const { RETAIL_POS_BASE_URL: baseUrl, DOMAIN_PREFIX: domainPrefix, PERSONAL_TOKEN: token } = process.env;
-  const store = personalToken({ baseUrl, domainPrefix, token });
+  const store = personalToken({ baseUrl, domainPrefix, token, fetch: retailFetch() });
   const answer = await store.fetch("api/products");
   if (answer.status === 401) await store.token({ rejected: token }); // throws, and says what to do
   if (!answer.ok) throw new Error(`The API answered ${answer.status}`);

@@ -2,6 +2,7 @@ import cluster from "node:cluster";
 import { fileURLToPath } from "node:url";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { bearer, type RequestBearer } from "@retail-pos/express-bearer";
+import { retailFetch } from "@retail-pos/fetch";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import session from "express-session";
 import { demonstration, processesOf } from "./demonstration.js";
@@ -30,7 +31,16 @@ export interface Parts extends Partial<RetailPosOptions> {
 /** The whole application, as every worker runs it. */
 export function createApp(settings: Settings, shared: Shared, { stopping, ...more }: Parts = {}): Express {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret, sandboxUrl } = settings;
-  const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...shared.tokens, ...more });
+  const pos = retailPos({
+    authUrl,
+    baseUrl,
+    clientId,
+    clientSecret,
+    redirectUri,
+    ...shared.tokens,
+    fetch: retailFetch(),
+    ...more,
+  });
   const isHttps = redirectUri.startsWith("https:");
 
   const app = express();

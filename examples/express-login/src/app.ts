@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
+import { retailFetch } from "@retail-pos/fetch";
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import session from "express-session";
 import { loginRoutes, requireLogin } from "./login.js";
@@ -30,7 +31,15 @@ export function createApp(
   { sessionStore, stopping, ...more }: Parts = {},
 ): Express {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret } = settings;
-  const pos = retailPos({ authUrl, baseUrl, clientId, clientSecret, redirectUri, ...more });
+  const pos = retailPos({
+    authUrl,
+    baseUrl,
+    clientId,
+    clientSecret,
+    redirectUri,
+    fetch: retailFetch(),
+    ...more,
+  });
 
   const app = express();
   app.set("view engine", "ejs");

@@ -3,6 +3,7 @@ import formbody from "@fastify/formbody";
 import serveStatic from "@fastify/static";
 import view from "@fastify/view";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { retailFetch } from "@retail-pos/fetch";
 import ejs from "ejs";
 import Fastify, {
   type FastifyError,
@@ -39,7 +40,7 @@ export function createApp(
   { port, host, databaseFile, sessionSecret, ...service }: Settings,
   { logger = false, stopping, ...more }: Parts = {},
 ): FastifyInstance {
-  const client = retailPos({ ...service, ...more });
+  const client = retailPos({ ...service, fetch: retailFetch(), ...more });
   const app = Fastify({ logger, keepAliveTimeout: KEEP_ALIVE_MS });
   app.register(serveStatic, { root: folder("public"), wildcard: false });
   app.register(view, { engine: { ejs }, root: folder("views") });

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { serveStatic } from "@hono/node-server/serve-static";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { retailFetch } from "@retail-pos/fetch";
 import { type ErrorHandler, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { addLogin } from "./login.js";
@@ -20,7 +21,7 @@ export function createApp(
   { port, databaseFile, sessionSecret, ...service }: Settings,
   { stopping, ...more }: Parts = {},
 ): Hono<Env> {
-  const client = retailPos({ ...service, ...more });
+  const client = retailPos({ ...service, fetch: retailFetch(), ...more });
   const session = signedSession(sessionSecret, service.redirectUri.startsWith("https:"), more.clock);
 
   const app = new Hono<Env>();

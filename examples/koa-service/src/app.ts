@@ -1,5 +1,6 @@
 import Router from "@koa/router";
 import { type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { retailFetch } from "@retail-pos/fetch";
 import { bearer } from "@retail-pos/koa-bearer";
 import Koa, { type Context, type Middleware } from "koa";
 import session from "koa-session";
@@ -19,7 +20,7 @@ export function createApp(
   { port, mode, sessionKey, ...service }: Settings,
   { stopping, ...more }: Parts = {},
 ): Koa {
-  const pos = retailPos({ ...service, ...more });
+  const pos = retailPos({ ...service, fetch: retailFetch(), ...more });
 
   const app = new Koa();
   app.use(errorsAsJson);

@@ -4,6 +4,7 @@ import type { LoggerService } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import type { NestExpressApplication } from "@nestjs/platform-express";
 import { type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { retailFetch } from "@retail-pos/fetch";
 import session from "express-session";
 import passport from "passport";
 import { AppModule } from "./app.module.js";
@@ -25,7 +26,7 @@ export async function createApp(
   { port, databaseFile, sessionSecret, ...service }: Settings,
   { sessionStore, stopping, logger, ...more }: Parts = {},
 ): Promise<NestExpressApplication> {
-  const client = retailPos({ ...service, ...more });
+  const client = retailPos({ ...service, fetch: retailFetch(), ...more });
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(client, stopping), {
     logger: logger ?? ["error", "warn"],
   });
