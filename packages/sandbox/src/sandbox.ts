@@ -14,7 +14,7 @@ export interface Sandbox extends Controls {
   readonly url: string;
   /** `{auth_url}`. */
   readonly authUrl: string;
-  /** `{base_url}` as a template: `{domain_prefix}` is a path segment; with `hostPerStore` the host's first label. */
+  /** `{base_url}` as a template: `{domain_prefix}` is a path segment, or with `hostPerStore` the host's first label. */
   readonly baseUrl: string;
   /** The one registered application (2.1). */
   readonly application: Application;
