@@ -48,6 +48,13 @@ describe.each([
       },
       patience,
     );
+
+    test("the command retail-pos runs", async () => {
+      const project = projects.get(name);
+      const node = nodes.get(version) ?? "";
+      expect(await project?.commandBy(node, "retail-pos", "--version")).toMatch(/^\d+\.\d+\.\d+\n$/);
+      expect(await project?.commandBy(node, "retail-pos", "copy", "--help")).toContain("--client");
+    });
   });
 });
 

@@ -14,6 +14,8 @@ export interface Project {
   run(node: string, modules: Modules): Promise<string>;
   /** The same for a command that was installed. */
   command(name: string, ...args: string[]): Promise<string>;
+  /** The same, by another Node than the one of this process. */
+  commandBy(node: string, name: string, ...args: string[]): Promise<string>;
 }
 
 export type Modules = "module" | "commonjs";
@@ -53,6 +55,7 @@ export async function newProject(folder: string, dependencies: Record<string, st
   };
   return {
     command,
+    commandBy: (node, name, ...args) => outputOf(node, [join("node_modules/.bin", name), ...args], folder),
     compile,
     async run(node, modules) {
       await compile();
