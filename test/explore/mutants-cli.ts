@@ -1,0 +1,33 @@
+// pnpm mutants [--schedules N] [--mutant part-of-a-name]: how many schedules it takes until each mutant is caught.
+import { parseArgs } from "node:util";
+import { coreText } from "./core.js";
+import { type Explored, explore } from "./explore.js";
+import { MUTANTS } from "./mutants.js";
+import { changeFor } from "./mutate.js";
+import { Runs } from "./runs.js";
+
+const { values } = parseArgs({
+  options: { schedules: { type: "string", default: "12000" }, mutant: { type: "string", default: "" } },
+});
+process.on("unhandledRejection", () => {}); // a mutant may forget to listen
+
+const unchanged = await hunt(new Runs(await coreText()));
+if (unchanged.found) throw new Error("Core itself is caught: run pnpm explore");
+console.log("| mutant | caught after | the promise that it broke |\n|---|---|---|");
+for (const mutant of MUTANTS.filter(({ name }) => name.includes(values.mutant))) {
+  const { found, schedules } = await hunt(new Runs(await coreText(changeFor(mutant))));
+  const caught = `${schedules} | ${found?.violation.promise}`;
+  const outcome = found ? caught : `not in ${schedules} | ${mutant.equivalent ?? ""}`;
+  console.log(`| ${mutant.name} | ${outcome} |`);
+  if (Boolean(found) === (mutant.equivalent !== undefined)) process.exitCode = 1;
+}
+
+/** Walks by chance see more of life sooner; what they miss is searched for. */
+async function hunt(runs: Runs): Promise<Explored> {
+  const half = Math.floor(Number(values.schedules) / 2);
+  const until = Number.POSITIVE_INFINITY;
+  const walked = await explore(runs, { schedules: half, until, searched: 0 });
+  if (walked.found) return walked;
+  const searched = await explore(runs, { schedules: half, until, searched: 1 });
+  return { ...searched, schedules: walked.schedules + searched.schedules };
+}

@@ -1,0 +1,255 @@
+/** One mistake that somebody could make in the heart of core. */
+export interface Mutant {
+  /** What is wrong with it. */
+  readonly name: string;
+  /** Stands once in core's source; `nth` counts from 0 if it stands there more often. */
+  readonly from: string;
+  readonly to: string;
+  readonly nth?: number;
+  /** Why nothing that is promised can show it. */
+  readonly equivalent?: string;
+}
+
+const dropped = (name: string, from: string, more: Partial<Mutant> = {}): Mutant => ({
+  name,
+  from,
+  to: "",
+  ...more,
+});
+const swapped = (name: string, from: string, to: string, more: Partial<Mutant> = {}): Mutant => ({
+  name,
+  from,
+  to,
+  ...more,
+});
+
+const GUARDS: readonly Mutant[] = [
+  swapped(
+    "a reload that overlapped is believed",
+    "if (this.#agrees(stored, question)) return this.#hold(stored, question);",
+    "return this.#hold(stored, question);",
+  ),
+  swapped(
+    "a save that overlapped is believed",
+    "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();",
+    "return this.#hold(kept, question);",
+    { nth: 0 },
+  ),
+  swapped(
+    "a mark that overlapped is believed",
+    "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();",
+    "return this.#hold(kept, question);",
+    { nth: 1 },
+  ),
+  swapped(
+    "a login that overlapped is believed",
+    "if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);\n    else this.#distrust();",
+    "this.#hold(set, question);",
+  ),
+  dropped("changes are not counted", "if (set?.version !== this.#set?.version) this.#changes += 1;"),
+  swapped(
+    "age counts from the answer",
+    "this.#checked(question?.at ?? this.#around.clock());",
+    "this.#checked(this.#around.clock());",
+  ),
+  swapped(
+    "any look serves",
+    "if (look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs)) return look.result;",
+    "return look.result;",
+  ),
+  swapped(
+    "any answer is late enough",
+    "this.#answered = Math.max(this.#answered, question?.order ?? 0);",
+    "this.#answered = this.#asked;",
+  ),
+  swapped(
+    "a copy is trusted twice as long",
+    "ageMs >= 0 && ageMs < this.#around.cacheMs)",
+    "ageMs >= 0 && ageMs < 2 * this.#around.cacheMs)",
+  ),
+  dropped(
+    "a verdict needs no look of one's own",
+    "if (!held.isSince(asked)) set = await held.look(asked, 0);",
+  ),
+  dropped("a login that failed leaves the copy trusted", "this.#distrust(); // it may have taken effect"),
+  swapped(
+    "what others stored may be replaced",
+    "if (!stored || !mayReplace(stored, replacing, next)) return stored;",
+    "if (!stored) return stored;",
+  ),
+  swapped(
+    "a failed save overwrites what became known",
+    "if (!known || !mayReplace(known, replacing, next)) return known;",
+    "if (!known) return known;",
+  ),
+  dropped(
+    "a failed save overwrites a disconnect",
+    "if (!known || !mayReplace(known, replacing, next)) return known;",
+  ),
+];
+
+const COMPARISONS: readonly Mutant[] = [
+  swapped(
+    "a token lives in its last instant",
+    "expiresAt !== undefined && now >= expiresAt",
+    "expiresAt !== undefined && now > expiresAt",
+  ),
+  swapped(
+    "what has ended is live",
+    "return !isExpired(set, now) && !this.isRejected(set.access.value);",
+    "return !this.isRejected(set.access.value);",
+  ),
+  swapped(
+    "what is rejected is live",
+    "return !isExpired(set, now) && !this.isRejected(set.access.value);",
+    "return !isExpired(set, now);",
+  ),
+  swapped("a rejected copy is good", "!this.isUnsaved && this.isLive(set);", "!this.isUnsaved;"),
+  dropped(
+    "a rejection is not noted in the copy",
+    "if (isBelieved) this.goodUntil = Number.NEGATIVE_INFINITY;",
+  ),
+  dropped(
+    "a rejection is noted after the look",
+    "if (held.set && held.set.access.value === rejected) held.reject(held.set);",
+  ),
+  swapped(
+    "early is a tenth of the life",
+    "return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);",
+    "return expiresAt - lifetimeMs / 10;",
+  ),
+  swapped(
+    "a limit is over at once",
+    "return limitedUntil !== undefined && now < limitedUntil &&",
+    "return limitedUntil !== undefined && now > limitedUntil &&",
+  ),
+  swapped(
+    "a mark does not count",
+    "return refusedAt !== undefined && Math.abs(now - refusedAt) < REFUSED_FOR_MS;",
+    "return refusedAt !== undefined && Math.abs(now - refusedAt) > REFUSED_FOR_MS;",
+  ),
+  swapped(
+    "there is no pause after a failure",
+    "error.retryAt : at + pauseAfter(failures);",
+    "error.retryAt : at;",
+  ),
+  swapped(
+    "a renewal that is due is tried all the time",
+    "if (isDue && !backOff.early(held.domainPrefix))",
+    "if (isDue)",
+  ),
+];
+
+const ORDER: readonly Mutant[] = [
+  swapped(
+    "no reload under the lock",
+    "const stored = await held.reload(); // never",
+    "const stored = held.set; // never",
+  ),
+  dropped(
+    "no comparison under the lock",
+    "if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored);",
+  ),
+  dropped("no look at the back-off under the lock", "if (reason) throw new Blocked(reason);"),
+  swapped("no lock", "return await underLock(lock,", "return await underLock((_, work) => work(),", {
+    nth: 1,
+  }),
+  swapped(
+    "handed out before it is saved",
+    "const kept = await held.replace(stored, next);",
+    "void held.replace(stored, next);\n    const kept: TokenSet | undefined = next;",
+  ),
+  swapped(
+    "resurrected after a disconnect",
+    "if (!kept) throw new NotConnectedError(held); // disconnected meanwhile",
+    "if (!kept) return { set: next, isIssuedHere: true };",
+  ),
+  dropped(
+    "what somebody else stored is passed over",
+    "if (kept.version !== next.version) return live(held, kept);",
+  ),
+  swapped(
+    "the new refresh token is forgotten",
+    "refreshToken: response.refreshToken ?? stored.refreshToken,",
+    "refreshToken: stored.refreshToken,",
+  ),
+  swapped(
+    "a refusal is a verdict at once",
+    "const newest = await held.mark(stored, marked)",
+    "const newest = await Promise.resolve(marked as TokenSet | undefined)",
+  ),
+  swapped(
+    "after a refusal nothing is reloaded",
+    "const found = await this.reload();\n      if (this.isUnsaved) throw error;",
+    "const found = stored as TokenSet | undefined;",
+  ),
+  swapped(
+    "a 429 is not noted for the others",
+    "return held.note(stored, quiet({ ...stored, version: versions.next(), limitedUntil: retryAt }));",
+    "return Promise.resolve(void [stored, retryAt, held]);",
+  ),
+  swapped(
+    "what could not be saved is dropped",
+    "this.#hold(next, undefined, replacing);",
+    "this.#distrust();",
+  ),
+  swapped(
+    "earlier tries are forgotten",
+    "const replacing = this.isUnsaved ? withOneMore(this.#unsavedOver, stored) : [stored];",
+    "const replacing = [stored];",
+  ),
+  swapped(
+    "the store's failure hides a live copy",
+    "if (!this.#set || !this.isLive(this.#set)) throw error;",
+    "throw error;",
+  ),
+  dropped(
+    "a login meanwhile does not help who waits",
+    "if (held.set && held.isLive(held.set)) return held.set.access;",
+  ),
+  swapped(
+    "who joined is given what has ended",
+    "if (!isJoining || joined > 0 || held.isLive(renewed)) return renewed.access;",
+    "return renewed.access;",
+  ),
+  swapped(
+    "who joined is told an old verdict",
+    "if (!isJoining || joined > 0 || !isVerdict(error)) throw error;",
+    "throw error;",
+  ),
+  swapped(
+    "the store may be silent for ever",
+    "return await within(ANSWER_WITHIN_MS, ask(), () => new NoAnswerError());",
+    "return await ask();",
+  ),
+  swapped(
+    "the service may be silent for ever",
+    "return within(timeoutMs, work(controller.signal), () => {",
+    "return work(controller.signal); within(timeoutMs, work(controller.signal), () => {",
+  ),
+  swapped(
+    "a lease is taken without asking",
+    "while (!(await within(ANSWER_WITHIN_MS, attempt(take, lease), noAnswer))) {",
+    "for (; !(await within(ANSWER_WITHIN_MS, attempt(take, lease), noAnswer)); ) {\n        break;",
+  ),
+];
+
+const HARMLESS: readonly Mutant[] = [
+  dropped("renewals of one process do not join", "if (underWay) return underWay;", {
+    equivalent: "The lock queues them, and those that come later find under it what the first has saved.",
+  }),
+  dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();", {
+    equivalent: "Each use and a timer try it as well; it is only saved later.",
+  }),
+  swapped(
+    "a save is tried once before it counts as failed",
+    "kept = await this.#around.store.putPatiently(next, replacing);",
+    "kept = await this.#around.store.put(next, replacing);",
+    {
+      equivalent:
+        "The set stays in this process and is tried again on each use: it is only told as unsaved sooner.",
+    },
+  ),
+];
+
+export const MUTANTS: readonly Mutant[] = [...GUARDS, ...COMPARISONS, ...ORDER, ...HARMLESS];
