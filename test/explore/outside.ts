@@ -120,7 +120,9 @@ export function fetchOf(life: Life): typeof globalThis.fetch {
         return world.service.refresh(refreshToken);
       },
       digest: ({ status, issued }) => `${status} ${issued?.access ?? ""}`,
-      told: (told) => world.judge.requestAnswered(life, request, told),
+      // What comes after core's deadline reaches nobody.
+      told: (told) =>
+        world.judge.requestAnswered(life, request, init?.signal?.aborted ? { givenUp: true } : told),
     });
     return responseOf(answer);
   };

@@ -105,8 +105,10 @@ async function onRedis({ file, hasReplica, options }, happens) {
     const admin = new Redis(replica.port);
     await admin.replicaof("NO", "ONE");
     admin.disconnect();
+    successor = await redisServer({ replicaOf: replica.port }); // or no save would have its replica
   };
   let reader;
+  let successor;
   try {
     if (hasReplica) await sleep(2_000); // the first copy
     return await history({
@@ -122,7 +124,7 @@ async function onRedis({ file, hasReplica, options }, happens) {
   } finally {
     reader?.disconnect();
     for (const one of [proxy, link]) if (one) one.close();
-    for (const one of [replica, primary]) if (one) await one.end();
+    for (const one of [successor, replica, primary]) if (one) await one.end();
   }
 }
 
