@@ -5,9 +5,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startSandbox } from "@retail-pos/sandbox";
+import { chromium } from "playwright-core";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiServer } from "../packages/fetch/testing/api-server.js";
+import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
+import { listen } from "./support/listen.js";
 import { nodeAt } from "./support/packed/project.js";
 
 // Each store on a host of its own, as in life, with the built-in fetch of every Node that we support: it gets
@@ -88,3 +91,28 @@ describe.each(["^20", "^22", "^24"])("the heap of Node %s", (version) => {
     patience,
   );
 });
+
+test.skipIf(!findChromium())(
+  "a browser finds a store's host by itself, and takes no cookie of the application there",
+  async () => {
+    const browser = await chromium.launch({ executablePath: findChromium() ?? "", args: CHROMIUM_FLAGS });
+    const sandbox = await startSandbox({ hostPerStore: true });
+    const cookies: (string | undefined)[] = [];
+    const app = await listen((request, response) => {
+      cookies.push(request.headers.cookie);
+      response.setHeader("set-cookie", "session=of-the-application; Path=/; HttpOnly").end("logged in");
+    });
+    const page = await browser.newPage();
+    await page.goto(app.origin);
+    const answer = await page.goto(
+      `${sandbox.baseUrl.replace("{domain_prefix}", "harbour-coffee")}/api/retailer`,
+    );
+    expect(answer?.status()).toBe(401); // the store answered: it wants a bearer
+    expect((await answer?.request().allHeaders())?.["cookie"]).toBeUndefined();
+    await page.goto(app.origin);
+    expect(cookies.filter((cookie) => cookie !== undefined)).toContain("session=of-the-application");
+    await browser.close();
+    await Promise.all([app.close(), sandbox.close()]);
+  },
+  patience,
+);
