@@ -37,7 +37,7 @@ const cpu = {
   id: "hosts-cpu",
   title: "hosts: CPU of an API call, of the bare fetch",
   floor: "the same GET by plain fetch",
-  rounds: 5,
+  rounds: 3,
   quickRounds: 1,
   figures: Object.fromEntries(PLACES.map(({ figure, words }) => [figure, words])),
   targets: [],
@@ -46,7 +46,7 @@ const cpu = {
       const rows = Object.fromEntries(Object.values(CALLS).map((name) => [name, {}]));
       for (const { figure, hosts, path, words } of PLACES) {
         note(words);
-        const input = { port, hosts: quick ? Math.min(hosts, 1000) : hosts, path, calls: 2000, batches: 3 };
+        const input = { port, hosts: quick ? Math.min(hosts, 1000) : hosts, path, calls: 1000, batches: 3 };
         const results = await interleaved(Object.keys(CALLS), rounds, (caller) =>
           inFreshProcess(worker("cpu"), { caller, ...input }),
         );
