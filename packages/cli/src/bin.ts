@@ -1,6 +1,6 @@
 #!/usr/bin/env node
+import { wordsOf } from "./error-message.js";
 import { main } from "./main.js";
-import { wordsOf } from "./words.js";
 import { READER_GONE } from "./world.js";
 
 // What an application's module starts, connections above all, would keep this process alive without end: it ends when

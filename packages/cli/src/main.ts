@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { wordsOf } from "./words.js";
+import { wordsOf } from "./error-message.js";
 import { READER_GONE, type Terminal } from "./world.js";
 import { WrongUse } from "./wrong-use.js";
 

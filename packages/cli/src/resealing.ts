@@ -1,5 +1,5 @@
 import { type DomainPrefix, type RetailerStatus, StoreFailedError } from "@retail-pos/core";
-import type { KeyedStore } from "./application.js";
+import type { KeyedStore } from "./application-module.js";
 import { asked, type CheckedStore, checkedStore } from "./checked-store.js";
 
 /**

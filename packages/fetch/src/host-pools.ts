@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from "undici";
-import { type Connections, type DispatchOptions, type Handler, whenOver } from "./under-way.js";
+import { type Connections, type DispatchOptions, type Handler, whenOver } from "./connection-in-use.js";
 
 /** Token requests have connections of their own, so that no call of the API stands before one. */
 export type Kind = "api" | "token";

@@ -1,7 +1,7 @@
 import { queueFullError } from "./errors.js";
-import { HostLimit } from "./host-limit.js";
-import { Line, type Waiting } from "./line.js";
-import { onAbort } from "./signals.js";
+import { HostLimit } from "./host-rate-limit.js";
+import { onAbort } from "./on-abort.js";
+import { Line, type Waiting } from "./queue.js";
 
 /** So many calls may wait for one host. */
 const LONGEST_LINE = 10_000;

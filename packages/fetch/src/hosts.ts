@@ -1,4 +1,4 @@
-import type { Call } from "./call.js";
+import type { Call } from "./call-facts.js";
 import { closedError } from "./errors.js";
 import { Host } from "./host.js";
 

@@ -1,10 +1,10 @@
-import { type Call, callOf, withDispatcher } from "./call.js";
+import { type Call, callOf, withDispatcher } from "./call-facts.js";
+import { type Connections, UnderWay } from "./connection-in-use.js";
 import { closedError } from "./errors.js";
 import type { Host } from "./host.js";
 import { HostPools } from "./host-pools.js";
 import { Hosts } from "./hosts.js";
 import { type RetailFetchOptions, readOptions } from "./options.js";
-import { type Connections, UnderWay } from "./under-way.js";
 
 /** `fetch`, and the end of it. */
 export type RetailFetch = typeof globalThis.fetch & {

@@ -1,10 +1,10 @@
 import type { DomainPrefix, TokenStore } from "@retail-pos/core";
-import { loadApplication } from "../application.js";
+import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../arguments.js";
 import { type CheckedStore, checkedStore } from "../checked-store.js";
 import { copyRetailer } from "../copying.js";
 import { forEachRetailer, retailersIn } from "../fleet.js";
-import { FAILED, type Outcomes, outcomes } from "../outcomes.js";
+import { FAILED, type Outcomes, outcomes } from "../tally.js";
 import type { Terminal } from "../world.js";
 import { WrongUse } from "../wrong-use.js";
 

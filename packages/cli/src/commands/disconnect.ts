@@ -1,9 +1,9 @@
 import type { DomainPrefix, RetailPos } from "@retail-pos/core";
-import { loadApplication } from "../application.js";
+import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
 import { forEachRetailer } from "../fleet.js";
-import { FAILED, outcomes } from "../outcomes.js";
 import { isConfirmed } from "../question.js";
+import { FAILED, outcomes } from "../tally.js";
 import { grouped } from "../times.js";
 import type { Terminal } from "../world.js";
 import { WrongUse } from "../wrong-use.js";

@@ -1,10 +1,10 @@
 import type { RetailerStatus } from "@retail-pos/core";
-import { loadApplication } from "../application.js";
+import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments } from "../arguments.js";
-import { printSum } from "../outcomes.js";
 import { print } from "../output.js";
 import { progressOn } from "../progress.js";
 import { statusTable } from "../status-table.js";
+import { printSum } from "../tally.js";
 import { grouped } from "../times.js";
 import type { Terminal } from "../world.js";
 

@@ -1,8 +1,8 @@
-import { loadApplication } from "../application.js";
+import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments, wholeNumberIn } from "../arguments.js";
-import { printSum } from "../outcomes.js";
 import { print } from "../output.js";
 import { progressOn } from "../progress.js";
+import { printSum } from "../tally.js";
 import { lengthOf } from "../times.js";
 import type { Terminal } from "../world.js";
 

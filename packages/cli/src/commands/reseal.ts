@@ -1,8 +1,8 @@
-import { loadApplication } from "../application.js";
+import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../arguments.js";
 import { forEachRetailer, retailersIn } from "../fleet.js";
-import { FAILED, outcomes } from "../outcomes.js";
 import { firstKeyOf, resealer } from "../resealing.js";
+import { FAILED, outcomes } from "../tally.js";
 import type { Terminal } from "../world.js";
 
 export const help = `Usage: retail-pos reseal --client <module> [options]

@@ -1,5 +1,5 @@
 import type { DomainPrefix, RetailerStatus } from "@retail-pos/core";
-import { loadApplication } from "../application.js";
+import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
 import { coloured, print, printable } from "../output.js";
 import { tokenOf } from "../status-table.js";

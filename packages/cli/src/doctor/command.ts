@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { isRetailPosError } from "@retail-pos/core";
 import type { World } from "../world.js";
-import { shown } from "./addresses.js";
 import { isWebAddress } from "./checks/redirect-uri.js";
 import { examine, type Patient } from "./doctor.js";
 import { count, jsonReport, textReport } from "./report.js";
+import { shown } from "./shown-address.js";
 
 const help = `Usage: retail-pos doctor <address of the login route> [options]
 

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { isLoopback } from "./addresses.js";
-import { type Ask, asker, isSilence, type Reply } from "./ask.js";
+import { type Ask, asker, isSilence, type Reply } from "./browser-get.js";
 import { authorizationRequest } from "./checks/authorization-request.js";
 import { callbackRoute, declinedCallback, declinedRoute, forgedCallback } from "./checks/callback-route.js";
 import { clientSecret, noClientSecret } from "./checks/client-secret.js";
@@ -12,6 +11,7 @@ import { sessionCookie } from "./checks/session-cookie.js";
 import { state } from "./checks/state.js";
 import type { Finding } from "./finding.js";
 import { type Login, startLogin } from "./login.js";
+import { isLoopback } from "./shown-address.js";
 
 /** What is to be examined. */
 export interface Patient {

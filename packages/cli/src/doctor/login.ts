@@ -1,5 +1,5 @@
 import { Cookie, CookieJar } from "tough-cookie";
-import { type Answer, type Ask, isSilence, type Silence } from "./ask.js";
+import { type Answer, type Ask, isSilence, type Silence } from "./browser-get.js";
 
 /** A login as far as a browser gets before it leaves the application. */
 export interface Login {

@@ -1,6 +1,6 @@
-import { shown } from "../addresses.js";
-import { isSilence, type Reply } from "../ask.js";
+import { isSilence, type Reply } from "../browser-get.js";
 import { type Finding, ok, problem, warning } from "../finding.js";
+import { shown } from "../shown-address.js";
 
 /** A callback that cannot be the service's: nobody was ever sent its state, so no code in it may be used (R2). */
 export function forgedCallback(callback: URL, domainPrefix: string, state: string): URL {

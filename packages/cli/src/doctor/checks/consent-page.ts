@@ -1,6 +1,6 @@
-import { isReadableOnTheWay, shown } from "../addresses.js";
-import { isSilence, type Reply } from "../ask.js";
+import { isSilence, type Reply } from "../browser-get.js";
 import { type Finding, ok, problem, warning } from "../finding.js";
+import { isReadableOnTheWay, shown } from "../shown-address.js";
 
 const CHECK = "consent-page";
 

@@ -1,7 +1,7 @@
-import { isReadableOnTheWay, shown } from "../addresses.js";
-import type { Answer } from "../ask.js";
+import type { Answer } from "../browser-get.js";
 import { type Finding, ok, problem } from "../finding.js";
 import type { Login } from "../login.js";
+import { isReadableOnTheWay, shown } from "../shown-address.js";
 
 const CHECK = "login-route";
 

@@ -1,6 +1,6 @@
 import { printable } from "../../output.js";
-import { isReadableOnTheWay } from "../addresses.js";
 import { type Finding, ok, problem, skipped, warning } from "../finding.js";
+import { isReadableOnTheWay } from "../shown-address.js";
 
 const CHECK = "redirect-uri";
 

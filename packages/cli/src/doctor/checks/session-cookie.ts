@@ -1,8 +1,8 @@
 import { CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
 import { printable } from "../../output.js";
-import { isLoopback } from "../addresses.js";
 import { type Finding, ok, problem, warning } from "../finding.js";
 import type { CookieFrom } from "../login.js";
+import { isLoopback } from "../shown-address.js";
 
 /** The retailer has to read the consent page, and often to log in at the service first. */
 const HARDLY_TIME_MS = 60_000;

@@ -1,4 +1,4 @@
-import { shown } from "./addresses.js";
+import { shown } from "./shown-address.js";
 
 /** An answer as a browser sees it before it follows it anywhere. */
 export interface Answer {

@@ -1,8 +1,8 @@
 import { type DomainPrefix, isRetailPosError } from "@retail-pos/core";
+import { wordsOf } from "./error-message.js";
 import { coloured, print } from "./output.js";
 import { progressOn } from "./progress.js";
 import { grouped } from "./times.js";
-import { wordsOf } from "./words.js";
 import type { Terminal } from "./world.js";
 
 /** How a command over many retailers tells what became of each. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { RetailPos, TokenStore } from "@retail-pos/core";
-import { WordsOnly, wordsOf } from "./words.js";
+import { WordsOnly, wordsOf } from "./error-message.js";
 import { WrongUse } from "./wrong-use.js";
 
 /** A store that says which key sealed a retailer's tokens: `sealedStore` makes one. */
