@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DAY_MS, failureOf, json, later, oauthError, settled, start } from "../testing/fake-service.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
@@ -245,5 +245,48 @@ describe("renewDue", () => {
     expect(await pos.renewDue()).toMatchObject({ seen: 1, due: 0 });
     expect(types().filter((type) => type === "reconnect_required")).toHaveLength(1);
     expect(await pos.status("shop-0")).toMatchObject({ refusedAt: expect.any(Number) });
+  });
+});
+
+describe("renewDue, if the store takes no save after a rotation", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** Two retailers that are due, in a store that can be read but not written. */
+  async function onFullDisk(signal?: AbortSignal) {
+    const store = memoryStore();
+    const disk = { isFull: false };
+    const { save } = store;
+    store.save = async (next, replacing) => {
+      if (disk.isFull) throw new Error("disk full");
+      return save(next, replacing);
+    };
+    const started = await fleet(2, { store });
+    started.time.now += 2 * DAY_MS;
+    disk.isFull = true;
+    const report = started.pos.renewDue({ concurrency: 1, ...(signal && { signal }) });
+    await vi.advanceTimersByTimeAsync(20_000);
+    return { ...started, disk, report };
+  }
+
+  test("goes on trying, renews nobody else meanwhile, and ends when it is saved", async () => {
+    const { disk, report, service, store, names } = await onFullDisk();
+    expect(service.spent()).toHaveLength(1);
+    disk.isFull = false;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await report).toMatchObject({ due: 2, renewed: 2, failed: 0 });
+    for (const name of names)
+      expect((await store.load(name as never))?.refreshToken).toBe(`refresh-${name}-2`);
+  });
+
+  test("counts it as failed after a minute, and as soon as it is stopped", async () => {
+    const { report } = await onFullDisk();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(await report).toMatchObject({ due: 2, renewed: 0, failed: 2, stopped: false });
+    const stop = new AbortController();
+    const stopped = await onFullDisk(stop.signal);
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await stopped.report).toMatchObject({ due: 1, renewed: 0, failed: 1, stopped: true });
   });
 });

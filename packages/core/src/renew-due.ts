@@ -7,6 +7,7 @@ import { noteFailure } from "./note-renewal-failure.js";
 import type { BackOff } from "./renewal-back-off.js";
 import type { Renewals } from "./renewals.js";
 import { type RetailerStatus, statusOf } from "./retailer-status.js";
+import { sleep } from "./timers.js";
 import type { TokenEvents } from "./token-events.js";
 import { isDueWithin, isLimited } from "./token-life.js";
 import type { TokenSet } from "./token-set.js";
@@ -27,11 +28,14 @@ export interface RenewDueReport {
   readonly seen: number;
   /** Those of them whose tokens were due when this run looked at them. */
   readonly due: number;
-  /** Renewed by this run. */
+  /** Renewed by this run, and saved. */
   readonly renewed: number;
   /** The service refused the refresh token: they have to log in again. */
   readonly refused: number;
-  /** Not renewed, for another reason; each was observed. */
+  /**
+   * Not renewed, for another reason; or renewed, and the store did not take it within a minute (`unsaved`). Each was
+   * observed.
+   */
   readonly failed: number;
   /** Renewed meanwhile by another process, another run or a caller. */
   readonly elsewhere: number;
@@ -53,6 +57,8 @@ type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
 
 const CONCURRENCY = 8;
 const MOST_AT_ONCE = 1000;
+const SAVE_TRIES = 30;
+const SAVE_AGAIN_AFTER_MS = 2000;
 
 /** Renews every retailer in the store that is due; safe in any number of processes at once (behaviour 14). */
 export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
@@ -99,7 +105,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
       const stored = await held.look(held.asked, 0);
       if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
       if (signal?.aborted) return undefined;
-      return await outcomeOf(held, stored);
+      return await outcomeOf(held, stored, signal);
     } catch (error) {
       const isTold = isRetailPosError(error) && error.code === "store_failed"; // by the store
       if (!isTold) noteFailure(held, error, options);
@@ -109,11 +115,16 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
     }
   }
 
-  async function outcomeOf(held: HeldTokens, stored: TokenSet): Promise<Outcome | undefined> {
+  async function outcomeOf(
+    held: HeldTokens,
+    stored: TokenSet,
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome | undefined> {
     const isJoining = held.renewing !== undefined;
     try {
       const { isIssuedHere } = await renewals.renew(held, stored);
-      return isIssuedHere && !isJoining ? "renewed" : "elsewhere";
+      if (!isIssuedHere || isJoining) return "elsewhere";
+      return (await isSavedAtLast(held, signal)) ? "renewed" : "failed";
     } catch (error) {
       if (error instanceof NotConnectedError) return undefined; // gone: nothing was due
       return error instanceof ReconnectRequiredError ? "refused" : "failed";
@@ -128,6 +139,18 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
   function isHeldBack(stored: TokenSet): boolean {
     return backOff.early(stored.domainPrefix) || isLimited(stored, clock());
   }
+}
+
+/**
+ * A job ends with its report, and its process alone may hold a rotated refresh token that the store did not take. So it
+ * goes on trying for a minute, and starts no other renewal meanwhile: that one could not be saved either.
+ */
+async function isSavedAtLast(held: HeldTokens, signal: AbortSignal | undefined): Promise<boolean> {
+  for (let tries = 0; held.isUnsaved && tries < SAVE_TRIES && !signal?.aborted; tries += 1) {
+    await sleep(SAVE_AGAIN_AFTER_MS);
+    await held.saveAgain();
+  }
+  return !held.isUnsaved;
 }
 
 function checked(ask: RenewDueAsk): RenewDueAsk & { concurrency: number } {
