@@ -1,4 +1,5 @@
-// pnpm explore [--seconds N | --schedules N] [--scenario part-of-a-name] [--seed N] [--replay 4:2,11:1]
+// pnpm explore [--seconds N | --schedules N] [--scenario part-of-a-name] [--seed N] [--searched 0.6]
+//   [--replay 4:2,11:1]
 import { parseArgs } from "node:util";
 import { coreText } from "./core.js";
 import { ownTurn } from "./drain.js";
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     schedules: { type: "string" },
     scenario: { type: "string" },
     seed: { type: "string", default: "1" },
+    searched: { type: "string", default: "0.6" },
     replay: { type: "string" },
   },
 });
@@ -49,6 +51,7 @@ async function exploreAll(): Promise<void> {
     schedules: Number(schedules),
     until: startedAt + Number(seconds ?? Number.POSITIVE_INFINITY) * 1000,
     seed: Number(values.seed),
+    searched: Number(values.searched),
     ...(scenario !== undefined && { scenarios: named.length > 0 ? named : [scenarioNamed(scenario)] }),
     told: ({ name }, searched, { preemptions, faults }) => {
       const how = `${preemptions} preemptions, ${faults} faults: ${searched.isComplete ? "all" : "some"}`;

@@ -142,6 +142,11 @@ export class Judge {
     this.knows(life, retailer).failedAt = life.now + DEADLINE_MS;
   }
 
+  stoodStill(life: Life): void {
+    this.#disruptions += 1;
+    for (const retailer of this.#knowledge.get(life)?.keys() ?? []) this.failed(life, retailer);
+  }
+
   disrupted(): void {
     this.#disruptions += 1;
   }
@@ -231,7 +236,7 @@ export class Judge {
       this.must(!isLimited, "pause", () => `${by}, and somebody was answered 429`);
     }
     if (this.#world.jumps === 0) this.#isInTime(life, knowledge, reached, by);
-    const disruptions = this.#disruptions;
+    const disruptions = knowledge.lockedAfter;
     const sentIn = this.#world.seq;
     const request: Request = {
       refreshToken,
@@ -335,7 +340,9 @@ export class Judge {
     } else {
       const isKnown = ["store_failed", "token_endpoint_failed", "rate_limited"].includes(code ?? "");
       this.must(isKnown && this.#world.troubles > 0, "fails", () => `${told}, and nothing has failed`);
-      const isHeld = !knowledge.isInDoubt && this.#isLive(life, knowledge, knowledge.set);
+      // What the fleet's job renewed was given to nobody, and is not kept.
+      const isKept = knowledge.given !== undefined && knowledge.given === knowledge.set?.access.value;
+      const isHeld = isKept && !knowledge.isInDoubt && this.#isLive(life, knowledge, knowledge.set);
       this.must(!isHeld, "fails", () => `${told}, and holds ${knowledge.set?.access.value}`);
     }
   }

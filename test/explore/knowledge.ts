@@ -14,6 +14,7 @@ export interface Request {
   /** The access token that it replaces. */
   readonly instead: string | undefined;
   readonly sentIn: number;
+  /** How much had happened that may make two processes renew at once, when its sender was given the lock. */
   disruptions: number;
   /** Until when the service said that no other may come; 0 if it did not. */
   limitedUntil: number;

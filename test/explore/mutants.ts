@@ -71,7 +71,10 @@ const GUARDS: readonly Mutant[] = [
     "a verdict needs no look of one's own",
     "if (!held.isSince(asked)) set = await held.look(asked, 0);",
   ),
-  dropped("a login that failed leaves the copy trusted", "this.#distrust(); // it may have taken effect"),
+  dropped(
+    "a login that failed leaves the copy trusted",
+    "this.#distrust(); // the change may have been made all the same",
+  ),
   swapped(
     "what others stored may be replaced",
     "if (!stored || !mayReplace(stored, replacing, next)) return stored;",
@@ -234,13 +237,13 @@ const ORDER: readonly Mutant[] = [
   ),
 ];
 
-const HARMLESS: readonly Mutant[] = [
-  dropped("renewals of one process do not join", "if (underWay) return underWay;", {
-    equivalent: "The lock queues them, and those that come later find under it what the first has saved.",
-  }),
-  dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();", {
-    equivalent: "Each use and a timer try it as well; it is only saved later.",
-  }),
+const SAVING: readonly Mutant[] = [
+  swapped(
+    "renewals of one process do not join",
+    "this.#renewing ??= untilOver(",
+    "this.#renewing = untilOver(",
+  ),
+  dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();"),
   swapped(
     "a save is tried once before it counts as failed",
     "kept = await this.#around.store.putPatiently(next, replacing);",
@@ -252,4 +255,4 @@ const HARMLESS: readonly Mutant[] = [
   ),
 ];
 
-export const MUTANTS: readonly Mutant[] = [...GUARDS, ...COMPARISONS, ...ORDER, ...HARMLESS];
+export const MUTANTS: readonly Mutant[] = [...GUARDS, ...COMPARISONS, ...ORDER, ...SAVING];

@@ -90,13 +90,17 @@ export function lockOf(life: Life): Lock {
       effect,
       digest: String,
       told: (answer) => {
-        if (what === "take" && "value" in answer && answer.value) world.judge.locked(life, retailerOf(key));
         if (!("value" in answer)) world.judge.failed(life, retailerOf(key));
       },
     });
   return place.core.leaseLock({
     leaseMs: LEASE_MS,
-    take: ({ key, owner, leaseMs }) => asked("take", key, () => world.leases.take(key, owner, leaseMs)),
+    take: ({ key, owner, leaseMs }) =>
+      asked("take", key, () => {
+        const isTaken = world.leases.take(key, owner, leaseMs);
+        if (isTaken) world.judge.locked(life, retailerOf(key));
+        return isTaken;
+      }),
     extend: ({ key, owner, leaseMs }) => asked("extend", key, () => world.leases.extend(key, owner, leaseMs)),
     release: ({ key, owner }) => asked("release", key, () => world.leases.release(key, owner)),
   });

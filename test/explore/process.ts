@@ -49,8 +49,7 @@ export class Life {
   readonly timers = new Set<Timer>();
   readonly calls = new Set<Call>();
   readonly pos: RetailPos;
-  /** Turns of its event loop that are due. */
-  turns = 0;
+  readonly #turns: (() => void)[] = [];
   #uuids = 0;
 
   constructor(world: World, place: Place, number: number) {
@@ -94,14 +93,24 @@ export class Life {
     timer.work();
   }
 
-  /** Core lets everything that is ready go first: a turn of the event loop is a step. */
+  /** Core lets everything that is ready go first. A turn of the event loop is a step, and turns keep their order. */
   soon(work: () => void): void {
-    this.turns += 1;
+    this.#turns.push(work);
+    if (this.#turns.length === 1) this.#nextTurn();
+  }
+
+  #nextTurn(): void {
     const happen = () => {
-      this.turns -= 1;
-      this.runs("a turn", work);
+      const work = this.#turns.shift();
+      if (this.#turns.length > 0) this.#nextTurn();
+      if (work) this.runs("a turn", work);
     };
     this.world.add({ life: this, name: "goes on", faults: [], happen });
+  }
+
+  /** Turns of its event loop that are due. */
+  get turns(): number {
+    return this.#turns.length;
   }
 
   /** Something reaches this process, and its code runs. */
@@ -132,7 +141,7 @@ export class Life {
     this.isAlive = false;
     this.timers.clear();
     this.calls.clear();
-    this.turns = 0;
+    this.#turns.length = 0;
   }
 }
 

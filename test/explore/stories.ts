@@ -75,6 +75,10 @@ const STORIES: Readonly<Record<string, Story>> = {
     ],
   },
   "at its very end": { age: AT_ITS_END, actors: [[ask(0), ask(0)], [ask(1)]] },
+  "a slow store": {
+    age: ENDED,
+    actors: [[ask(0)], [ask(0), ask(0)], [pass(4_000), pass(1_500)], [login(1)]],
+  },
   "a second day": {
     age: ENDED,
     actors: [

@@ -14,7 +14,7 @@ const START = Date.UTC(2030, 0, 1);
 /** Past so many steps without an end, something goes round in circles. */
 const MOST_STEPS = 4_000;
 const HOUR_MS = 3_600_000;
-/** After this long nothing is under way any more: a token request has its deadline, a save its last try. */
+/** After this long nothing is under way any more: the deadline of a token request and the tries of a save are over. */
 const LONGEST_DEADLINES_MS = 30_000;
 
 /** One of the things that could happen next. */
@@ -103,7 +103,7 @@ export class World {
     return digest.key;
   }
 
-  /** Runs to the end, until a promise is broken, or until the chooser stops. Says whether it came to its end. */
+  /** Runs to the end, until a promise is broken, or until the chooser has enough. Says whether it came to its end. */
   run(choose: Chooser): boolean {
     for (;;) {
       this.#settle();
@@ -129,8 +129,14 @@ export class World {
     this.#lives = this.#lives.map((one) => (one === life ? next : one));
   }
 
+  /** Everything stands still. Deadlines that end meanwhile may end before the answers that lie there are read. */
   pass(ms: number): void {
     this.now += ms;
+    for (const life of this.#lives) {
+      if (![...life.timers].some(({ due }) => due <= this.now)) continue;
+      this.troubles += 1;
+      this.judge.stoodStill(life);
+    }
   }
 
   /** The retailer's login is in the store; perhaps every process has a copy of it; and time has passed since. */
@@ -287,7 +293,7 @@ export class World {
 
   #pause(life: Life, ms: number): void {
     life.isPaused = true;
-    this.now += ms;
+    this.pass(ms);
   }
 
   #everybodySettled(): void {

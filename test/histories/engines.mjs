@@ -193,7 +193,7 @@ async function onFullDisk() {
   try {
     return await onSqlite(join(dir, "tokens"), full);
   } finally {
-    execFileSync("umount", [dir]);
+    execFileSync("umount", ["--lazy", dir]); // somebody may still have the file open
     rmSync(dir, { recursive: true, force: true });
   }
 }
@@ -233,8 +233,12 @@ async function killedOften({ workers, start }) {
 }
 
 async function full({ dir }) {
-  const { bavail, bsize } = statfsSync(dir);
-  writeFileSync(join(dir, "filler"), Buffer.alloc(bavail * bsize));
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    writeFileSync(join(dir, "filler"), Buffer.alloc((bavail + 1) * bsize));
+  } catch (error) {
+    if (error.code !== "ENOSPC") throw error; // that is what it is for
+  }
   await sleep(3_000);
   rmSync(join(dir, "filler"));
 }
