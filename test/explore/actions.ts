@@ -100,6 +100,7 @@ function start(world: World, life: Life, action: Action): Promise<unknown> {
     case "disconnect":
       return life.pos.disconnect(action.retailer);
     case "renewDue":
+      life.runsTheJob = true;
       return life.pos.renewDue();
     default:
       return Promise.resolve();

@@ -214,7 +214,8 @@ export class Judge {
   requestSent(life: Life, retailer: string, refreshToken: string): Request {
     const knowledge = this.knows(life, retailer);
     const { requests } = this.of(retailer);
-    const reached = knowledge.reached.findLast((set) => set.refreshToken === refreshToken);
+    // What was reloaded first: a later look of somebody else may have found a mark, and says nothing of this.
+    const reached = knowledge.reached.find((set) => set.refreshToken === refreshToken);
     const now = life.now;
     const by = `${life.name} sends ${refreshToken}`;
     this.must(
@@ -340,8 +341,8 @@ export class Judge {
     } else {
       const isKnown = ["store_failed", "token_endpoint_failed", "rate_limited"].includes(code ?? "");
       this.must(isKnown && this.#world.troubles > 0, "fails", () => `${told}, and nothing has failed`);
-      // What the fleet's job renewed was given to nobody, and is not kept.
-      const isKept = knowledge.given !== undefined && knowledge.given === knowledge.set?.access.value;
+      const isGiven = knowledge.given !== undefined && knowledge.given === knowledge.set?.access.value;
+      const isKept = isGiven && !life.runsTheJob;
       const isHeld = isKept && !knowledge.isInDoubt && this.#isLive(life, knowledge, knowledge.set);
       this.must(!isHeld, "fails", () => `${told}, and holds ${knowledge.set?.access.value}`);
     }

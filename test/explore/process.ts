@@ -44,6 +44,8 @@ export class Life {
   isAlive = true;
   /** It stands still: nothing happens here while anything can happen elsewhere. */
   isPaused = false;
+  /** The fleet's job forgets what it learned of a retailer, also what somebody else was given meanwhile. */
+  runsTheJob = false;
   /** All that has reached this process. What it does next depends on nothing else. */
   readonly history = new Digest();
   readonly timers = new Set<Timer>();

@@ -131,7 +131,7 @@ async function onRedis({ file, hasReplica, options }, happens) {
 async function onPostgres({ hasReplica, isSynchronous }, happens) {
   const primary = await postgresServer();
   const link = hasReplica && (await startProxy(primary.port));
-  const replica = hasReplica && (await postgresServer({ follows: link }));
+  const replica = hasReplica && (await postgresServer({ follows: primary, through: link }));
   const proxy = await startProxy(primary.port);
   const { default: pg } = await import("pg");
   const { postgresTokens } = await import("@retail-pos/store-postgres");

@@ -66,8 +66,8 @@ export async function redisServer({ file = false, replicaOf } = {}) {
   }
 }
 
-/** A PostgreSQL cluster, or one that follows another. */
-export async function postgresServer({ follows, settings = "" } = {}) {
+/** A PostgreSQL cluster, or one that `follows` another: copied from it, and then told what happens by way of a proxy. */
+export async function postgresServer({ follows, through } = {}) {
   const [port, dir] = [await freePort(), folder()];
   const data = join(dir, "data");
   if (follows) {
@@ -75,7 +75,8 @@ export async function postgresServer({ follows, settings = "" } = {}) {
     asPostgres("pg_basebackup", [...from, "-D", data, "-R", "-X", "stream", "-c", "fast"]);
   } else asPostgres("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]);
   const start = () => {
-    const options = `-p ${port} -h 127.0.0.1 -k '' -c max_connections=50 ${settings}`;
+    const from = `primary_conninfo=host=127.0.0.1 port=${through?.port} user=postgres`;
+    const options = `-p ${port} -h 127.0.0.1 -k '' -c max_connections=50 ${through ? `-c "${from}"` : ""}`;
     asPostgres("pg_ctl", ["start", "-w", "-s", "-D", data, "-l", join(dir, "log"), "-o", options]);
   };
   start();
