@@ -225,7 +225,10 @@ export class Judge {
     );
     const isReloaded = reached !== undefined || knowledge.failedAt !== undefined;
     this.must(isReloaded, "spent", () => `${by}, which it has not read under the lock`);
-    const isMarked = reached?.refusedAt !== undefined && Math.abs(now - reached.refusedAt) < HOUR_MS;
+    const isMarked =
+      this.#world.jumps === 0 &&
+      reached?.refusedAt !== undefined &&
+      Math.abs(now - reached.refusedAt) < HOUR_MS;
     this.must(!isMarked, "spent", () => `${by}, which is marked as refused`);
     const instead = reached?.access.value;
     for (const before of requests) {
