@@ -54,10 +54,12 @@ let origin: string;
 const running: Running[] = [];
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ stores: 30 });
+  sandbox = await startSandbox({ stores: 100 });
 });
 beforeEach(() => {
-  store = sandbox.stores[storesUsed++]?.domainPrefix ?? "";
+  const next = sandbox.stores[storesUsed++];
+  if (!next) throw new Error("There are more tests than stores: give the sandbox more");
+  store = next.domainPrefix;
   cookies = new Map();
 });
 afterAll(async () => {
