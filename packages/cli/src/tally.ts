@@ -12,6 +12,8 @@ export interface OutcomesOptions {
   readonly json: boolean | undefined;
   /** The outcomes in the order of their sum, and how each is told. */
   readonly labels: Readonly<Record<string, string>>;
+  /** Outcomes that somebody has to act on: each retailer's is told by name. Default none. */
+  readonly named?: readonly string[];
 }
 
 /** Counts what became of each retailer, tells it, and shows how far the command is. */
@@ -36,7 +38,7 @@ export const FAILED = "failed";
 /** A store that is away fails a million times in a row if nobody stops. */
 const MOST_FAILURES_IN_A_ROW = 100;
 
-export function outcomes({ terminal, json, labels }: OutcomesOptions): Outcomes {
+export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions): Outcomes {
   const progress = progressOn(terminal, terminal.clock);
   const counts = new Map<string, number>();
   let failuresInARow = 0;
@@ -81,6 +83,10 @@ export function outcomes({ terminal, json, labels }: OutcomesOptions): Outcomes 
     if (json) {
       await print(terminal, JSON.stringify({ domainPrefix, outcome, error: words }));
       return;
+    }
+    if (named.includes(outcome)) {
+      progress.clear();
+      await print(terminal, `${domainPrefix}: ${labels[outcome]}`);
     }
     if (words === undefined) return;
     progress.clear();

@@ -68,6 +68,18 @@ test("--json: a line for each retailer, the sum and the advice beside it", async
   expect(stderr).toMatch(/^1 copied, 1 the same in both, 1 newer in the new store, .*\nRun it again/);
 });
 
+test("who is in the new store only is named, whether it was disconnected or logged in there", async () => {
+  const [from, to] = [await stored(["both"]), await stored(["both", "gone", "there"])];
+  const { exitCode, stdout, stderr } = await copy(from, to);
+  const words = "in the new store only: disconnected since they were copied, or logged in there";
+  expect(stdout).toBe(
+    `gone: ${words}\nthere: ${words}\n` +
+      `0 copied\n1 the same in both\n2 ${words}\n0 failed\n` +
+      "Nothing was left to copy. If nobody writes to the old store any more, the move is complete.\n",
+  );
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+});
+
 test("what cannot be read is named, the rest is copied: exit code 1, no token", async () => {
   const from = await stored(["a", "b", "c"]);
   await from.save(setOf("b", { access: { value: "two canary words" } }));

@@ -13,10 +13,12 @@ export const help = `Usage: retail-pos copy --client <module> [options]
 Copies all retailers from one store to another, sealed or not. Run it once while the application
 runs, and once more after everything that writes to the old store has stopped: only then nothing is
 lost. Nobody may write to the new store before that second run has ended. The tokens issued last
-win; of two that were issued at the same moment, those of the old store.
+win; of two that were issued at the same moment, those of the old store. Retailers that are in the
+new store only are named.
 
   --client <module>  a module of yours that exports from and to, two token stores
-  --json             one line of JSON for each retailer: domainPrefix, outcome, error
+  --json             one line of JSON for each retailer: domainPrefix, outcome (copied, same, newer,
+                     gone, only_in_to, failed), error
   --help             show this
 
 Exit code: 1 if a retailer could not be copied, or the run was stopped. Running it again is harmless.
@@ -37,7 +39,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   expectFlagsOnly(positionals);
   const { from, to } = await loadApplication(values.client, terminal.signal, "from", "to");
   if (from === to) throw new WrongUse("from and to of the module of --client are one and the same store");
-  const told = outcomes({ terminal, json: values.json, labels });
+  const told = outcomes({ terminal, json: values.json, labels, named: ["only_in_to"] });
   const [source, target] = [checkedStore(from), checkedStore(to)];
   try {
     await forEachRetailer(retailersIn(from, terminal.signal), terminal.signal, (domainPrefix) =>
