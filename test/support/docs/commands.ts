@@ -68,8 +68,14 @@ function problemWithNpm([command, ...args]: readonly string[], document: string)
   }
   // What a reader is told to install is ours, or what the tests run with.
   const tested = manifestIn(root)?.devDependencies ?? {};
-  const unknown = args.find((name) => !name.startsWith("-") && !packages.has(name) && !(name in tested));
+  const names = args.filter((arg) => !arg.startsWith("-")).map(withoutVersion);
+  const unknown = names.find((name) => !packages.has(name) && !(name in tested));
   return unknown && `nothing is known of ${unknown}`;
+}
+
+/** "@scope/name@2" without its version. */
+function withoutVersion(name: string): string {
+  return name.replace(/(?<=.)@.*$/, "");
 }
 
 function problemWithScript(manifest: Manifest | undefined, script = ""): string | undefined {
