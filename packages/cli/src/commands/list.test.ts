@@ -85,6 +85,14 @@ test.each([
   expect(shown).toEqual(names);
 });
 
+test("--due today counts apart what ends until midnight and what has ended", async () => {
+  const { stderr } = await run(["list", "--due", "today", "--client", await fleet()], { clock });
+  expect(stderr).toBe(
+    "2 shown, 3 connected, 1 of these end by 2030-06-16 00:00, " +
+      "1 of these with an access token that has ended, 1 must log in again\n",
+  );
+});
+
 test("an empty store is no failure", async () => {
   const client = moduleOf({ client: clientOn(memoryStore()) });
   expect(await run(["list", "--client", client], { clock, isTTY: true })).toMatchObject({

@@ -5,7 +5,7 @@ import { print } from "../output.js";
 import { progressOn } from "../progress.js";
 import { statusTable } from "../status-table.js";
 import { printSum } from "../tally.js";
-import { grouped } from "../times.js";
+import { grouped, localTime } from "../times.js";
 import type { Terminal } from "../world.js";
 
 export const help = `Usage: retail-pos list --client <module> [options]
@@ -15,10 +15,13 @@ Lists the connected retailers, with what the store knows of their tokens. No tok
   --client <module>  a module of yours that exports client, what retailPos() gave
   --refused          only those who have to log in again: the service refused their refresh token
   --due <length>     only those whose access token ends within that time, or has ended, and that are
-                     not refused: 30s, 45m, 1h, 2d, or today. With --refused: those as well
+                     not refused: 30s, 45m, 1h, 2d, or today (until midnight, local time). With
+                     --refused: those as well
   --json             one line of JSON for each retailer; instants are epoch milliseconds
   --help             show this
 `;
+
+type CountName = "stored" | "shown" | "refused" | "ended" | "ending";
 
 const flags = { ...APPLICATION_FLAGS, refused: { type: "boolean" }, due: { type: "string" } } as const;
 
@@ -28,16 +31,18 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   expectFlagsOnly(positionals);
   const now = terminal.clock();
   const withinMs = values.due === undefined ? undefined : lengthIn("--due", values.due, now);
-  const isWanted = filter(values.refused, withinMs === undefined ? undefined : now + withinMs);
+  const endsBy = withinMs === undefined ? undefined : now + withinMs;
+  const isWanted = filter(values.refused, endsBy);
   const { client } = await loadApplication(values.client, terminal.signal, "client");
 
   const table = statusTable(terminal, now);
   const progress = terminal.stdout.isTTY ? undefined : progressOn(terminal, terminal.clock);
-  const counts = { stored: 0, shown: 0, refused: 0, ended: 0 };
+  const counts = { stored: 0, shown: 0, refused: 0, ended: 0, ending: 0 };
   for await (const status of client.retailers({ signal: terminal.signal })) {
     counts.stored += 1;
     if (status.refusedAt !== undefined) counts.refused += 1;
-    else if (status.expiresAt !== undefined && status.expiresAt <= now) counts.ended += 1;
+    else if (endsUntil(status, now)) counts.ended += 1;
+    else if (endsUntil(status, endsBy)) counts.ending += 1;
     progress?.show(() => `${grouped(counts.stored)} retailers`);
     if (!isWanted(status)) continue;
     counts.shown += 1;
@@ -45,31 +50,34 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   }
   await table.end();
   progress?.clear();
-  if (!values.json) await sum(terminal, counts);
+  if (!values.json) await sum(terminal, counts, endsBy);
   return 0;
 }
 
 function filter(
   refused: boolean | undefined,
-  endsBefore: number | undefined,
+  endsBy: number | undefined,
 ): (status: RetailerStatus) => boolean {
-  if (!refused && endsBefore === undefined) return () => true;
-  return ({ refusedAt, expiresAt }) => {
-    if (refusedAt !== undefined) return refused === true;
-    return endsBefore !== undefined && expiresAt !== undefined && expiresAt <= endsBefore;
-  };
+  if (!refused && endsBy === undefined) return () => true;
+  return (status) => (status.refusedAt === undefined ? endsUntil(status, endsBy) : refused === true);
+}
+
+function endsUntil({ expiresAt }: RetailerStatus, instant: number | undefined): boolean {
+  return instant !== undefined && expiresAt !== undefined && expiresAt <= instant;
 }
 
 /** Below the table on a terminal; beside it where the table goes into a pipe. */
 async function sum(
   terminal: Terminal,
-  { stored, shown, refused, ended }: { stored: number; shown: number; refused: number; ended: number },
+  { stored, shown, refused, ended, ending }: Readonly<Record<CountName, number>>,
+  endsBy: number | undefined,
 ): Promise<void> {
   const { isTTY } = terminal.stdout;
   if (isTTY && shown > 0) await print(terminal, "");
   await printSum(terminal, isTTY !== true, [
     ...(shown === stored ? [] : [["shown", shown] as const]),
     ["connected", stored - refused],
+    ...(endsBy === undefined ? [] : [[`of these end by ${localTime(endsBy)}`, ending] as const]),
     ["of these with an access token that has ended", ended],
     ["must log in again", refused],
   ]);
