@@ -1,0 +1,57 @@
+import { memoryStore, type RetailPosEvent, retailPos } from "@retail-pos/core";
+import { expect, test } from "vitest";
+import { moduleOf } from "../../testing/module.js";
+import { HOUR, NOON, setOf } from "../../testing/records.js";
+import { run } from "../../testing/terminal.js";
+
+const clock = () => NOON;
+
+/** Two retailers: the token of one ends within the hour, at a token endpoint that is away; the other's lives on. */
+async function awayModule(observe?: (event: RetailPosEvent) => void): Promise<string> {
+  const store = memoryStore();
+  await store.save(setOf("ending", { access: { value: "canary", expiresAt: NOON + HOUR / 2 } }));
+  await store.save(setOf("living"));
+  const client = retailPos({
+    baseUrl: "http://localhost:9/{domain_prefix}",
+    clientId: "application",
+    clientSecret: "canary-client-secret",
+    fetch: () => Promise.reject(new Error("away")),
+    store,
+    clock,
+    ...(observe && { observe }),
+  });
+  return moduleOf({ client });
+}
+
+test("renewals that fail are counted, and the advice claims nothing about an observe: exit code 1", async () => {
+  const { exitCode, stdout, stderr } = await run(
+    ["renew-due", "--within", "1h", "--client", await awayModule()],
+    {
+      clock,
+    },
+  );
+  expect(stdout).toBe(
+    "2 retailers seen\n1 of these due\n0 renewed\n0 refused: must log in again\n1 failed\n" +
+      "0 renewed meanwhile by another process\n",
+  );
+  expect(stderr).toBe("To see why renewals failed, give the client an observe that logs each error.\n");
+  expect(exitCode).toBe(1);
+});
+
+test("an observe that logs errors says why, as the advice promises", async () => {
+  const lines: string[] = [];
+  const client = await awayModule((event) => {
+    if ("error" in event && event.error) lines.push(`${event.type} ${event.domainPrefix}`);
+  });
+  await run(["renew-due", "--within", "1h", "--client", client], { clock });
+  expect(lines).toContain("renewal_failed ending");
+});
+
+test("if nothing failed there is no advice", async () => {
+  const client = await awayModule();
+  const { exitCode, stdout, stderr } = await run(["renew-due", "--within", "30s", "--client", client], {
+    clock,
+  });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toContain("0 of these due\n");
+});
