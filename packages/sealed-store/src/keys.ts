@@ -49,6 +49,8 @@ function checkId(id: unknown, name: string): string {
 }
 
 function checkSecret(secret: unknown, name: string): Uint8Array {
+  if (secret === undefined)
+    throw new TypeError(`${name} must be ${SECRET_BYTES} bytes, or base64 or base64url text; none was given`);
   const bytes = typeof secret === "string" ? decoded(secret, name) : secret;
   if (!(bytes instanceof Uint8Array))
     throw new TypeError(`${name} must be a Uint8Array, or base64 or base64url text`);

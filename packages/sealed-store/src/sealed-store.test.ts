@@ -135,6 +135,15 @@ describe("rotating keys", () => {
     );
   });
 
+  test("its advice is to give the key, and not to log in again, which would replace good tokens", async () => {
+    const inner = memoryStore();
+    await sealedStore(inner, { keys: [newKey, key] }).save(set());
+    const loading = sealedStore(inner, { keys: [key] }).load(shop);
+    await expect(loading).rejects.toThrow(
+      /which is not among keys\. Give that key too, behind the first one$/,
+    );
+  });
+
   test("a secret may be bytes, base64 or base64url", async () => {
     const inner = memoryStore();
     const bytes = randomBytes(32);
@@ -300,7 +309,13 @@ describe("a mistake in the options is a TypeError that names it, never a secret"
       { keys: [key, newKey, { ...newKey, id: key.id }] },
       /^keys\[0\]\.id .*another key/,
     ],
-    ["no secret", memoryStore(), { keys: [key, { id: "b" }] }, /^keys\[1\]\.secret must be a Uint8Array/],
+    ["no secret", memoryStore(), { keys: [key, { id: "b" }] }, /^keys\[1\]\.secret must .*; none was given$/],
+    [
+      "a secret that is a number",
+      memoryStore(),
+      { keys: [{ id: "a", secret: 7 }] },
+      /^keys\[0\]\.secret must be a Uint8Array/,
+    ],
     [
       "a short secret",
       memoryStore(),

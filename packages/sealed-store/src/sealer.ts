@@ -44,7 +44,12 @@ export function sealer(keys: Keys): Sealer {
   async function open(text: unknown, part: Part, place: Place): Promise<string> {
     const kid = keyIdOf(text, part, place.domainPrefix);
     const fail = failing(part, place.domainPrefix);
-    const secret = keys.secretOf(kid) ?? fail(`is sealed with the key "${kid}", which is not among keys`);
+    const secret =
+      keys.secretOf(kid) ??
+      fail(
+        `is sealed with the key "${kid}", which is not among keys`,
+        "Give that key too, behind the first one",
+      );
     const { token, header } =
       (await decrypted(text as string, secret)) ??
       fail(`was changed after it was sealed, or the key "${kid}" has another secret now`);
@@ -59,9 +64,9 @@ export function sealer(keys: Keys): Sealer {
   }
 }
 
-function failing(part: Part, domainPrefix: DomainPrefix): (problem: string) => never {
-  return (problem) => {
-    throw new StoredTokensError(`${inRecord[part]} ${problem}`, { domainPrefix });
+function failing(part: Part, domainPrefix: DomainPrefix): (problem: string, remedy?: string) => never {
+  return (problem, remedy) => {
+    throw new StoredTokensError(`${inRecord[part]} ${problem}`, { domainPrefix }, remedy);
   };
 }
 
