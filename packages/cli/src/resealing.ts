@@ -1,6 +1,7 @@
-import { type DomainPrefix, type RetailerStatus, StoreFailedError } from "@retail-pos/core";
+import { type DomainPrefix, isRetailPosError, type RetailerStatus, StoreFailedError } from "@retail-pos/core";
 import type { KeyedStore } from "./application-module.js";
 import { asked, type CheckedStore, checkedStore } from "./checked-store.js";
+import { WordsOnly, wordsOf } from "./error-message.js";
 
 /**
  * What became of one retailer's record: sealed anew; under the first key already; changed by somebody else at the same
@@ -16,27 +17,38 @@ const MOST_TRIES = 100;
  * it is, and then looked at.
  *
  * @returns `undefined` if the store is empty.
- * @throws what the store did, if that works with none of a hundred records.
+ * @throws {WordsOnly} none of the records, or of the first hundred, could be opened.
+ * @throws {StoreFailedError} the store failed with all of them.
  */
 export async function firstKeyOf(
   store: KeyedStore,
   retailers: AsyncIterable<RetailerStatus>,
 ): Promise<string | undefined> {
   const checked = checkedStore(store);
-  let [tries, failure]: [number, unknown] = [0, undefined];
+  let tries = 0;
+  const failures: unknown[] = [];
   for await (const { domainPrefix } of retailers) {
     try {
       const key = await keyAfterSaving(domainPrefix, store, checked);
       if (key !== undefined) return key;
     } catch (error) {
-      failure = error;
+      failures.push(error);
     }
     tries += 1;
     if (tries === MOST_TRIES) break;
   }
-  if (failure !== undefined) throw failure;
+  if (failures.length > 0) throw failureOf(failures);
   if (tries === MOST_TRIES) throw new StoreFailedError("save", "The store's records change all the time");
   return undefined;
+}
+
+/** A key that is missing spoils every record: to name one of them alone would read as if only that one were broken. */
+function failureOf(failures: readonly unknown[]): unknown {
+  const [first] = failures;
+  const isOfRecords = failures.every((each) => isRetailPosError(each) && each.code === "bad_stored_tokens");
+  if (!isOfRecords || failures.length === 1) return first;
+  const records = failures.length === MOST_TRIES ? `the first ${MOST_TRIES}` : `the ${failures.length}`;
+  return new WordsOnly(`None of ${records} records could be opened; stopped. First: ${wordsOf(first)}`);
 }
 
 /** `undefined` if somebody else has changed the record at the same time: then nobody knows whose key it is. */

@@ -25,8 +25,8 @@ export interface Outcomes {
    */
   of(domainPrefix: DomainPrefix, work: () => Promise<string>): Promise<void>;
   count(outcome: string): number;
-  /** Starts counting anew, for another time through the same retailers. */
-  restart(): void;
+  /** Starts counting anew, for another time through the same retailers, whose sum stands under this heading. */
+  restart(heading: string): void;
   /** Prints the sum, on standard error if standard output is for machines. */
   sum(): Promise<void>;
   /** Prints what follows from it, in the same place. */
@@ -38,10 +38,15 @@ export const FAILED = "failed";
 /** A store that is away fails a million times in a row if nobody stops. */
 const MOST_FAILURES_IN_A_ROW = 100;
 
+/** So many failures are remembered, to be told once though a command meets them again each time through. */
+const MOST_REMEMBERED = 10_000;
+
 export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions): Outcomes {
   const progress = progressOn(terminal, terminal.clock);
   const counts = new Map<string, number>();
+  const failuresTold = new Map<DomainPrefix, string>();
   let failuresInARow = 0;
+  let heading: string | undefined;
 
   return {
     async of(domainPrefix, work) {
@@ -57,13 +62,17 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
       if (failuresInARow >= MOST_FAILURES_IN_A_ROW) throw error;
     },
     count: (outcome) => counts.get(outcome) ?? 0,
-    restart: () => counts.clear(),
+    restart(next) {
+      counts.clear();
+      heading = next;
+    },
     async sum() {
       progress.clear();
       await printSum(
         terminal,
         json === true,
         entries().map(([name, count]) => [labels[name] as string, count]),
+        heading,
       );
     },
     async conclude(words) {
@@ -88,7 +97,8 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
       progress.clear();
       await print(terminal, `${domainPrefix}: ${labels[outcome]}`);
     }
-    if (words === undefined) return;
+    if (words === undefined || failuresTold.get(domainPrefix) === words) return;
+    if (failuresTold.size < MOST_REMEMBERED) failuresTold.set(domainPrefix, words);
     progress.clear();
     terminal.stderr.write(`${coloured(terminal.stderr, "red", domainPrefix)}: ${words}\n`);
   }
@@ -99,12 +109,14 @@ export async function printSum(
   terminal: Terminal,
   json: boolean,
   counts: readonly (readonly [words: string, count: number])[],
+  heading?: string,
 ): Promise<void> {
   const texts = counts.map(([words, count]) => [words, grouped(count)] as const);
   const width = Math.max(...texts.map(([, number]) => number.length));
   const lines = texts.map(([words, number]) => `${number.padStart(width)} ${words}`);
-  if (json) terminal.stderr.write(`${lines.map((line) => line.trim()).join(", ")}\n`);
-  else for (const line of lines) await print(terminal, line);
+  const headed = heading === undefined ? "" : `${heading}: `;
+  if (json) terminal.stderr.write(`${headed}${lines.map((line) => line.trim()).join(", ")}\n`);
+  else for (const line of [...(headed ? [headed.trim()] : []), ...lines]) await print(terminal, line);
 }
 
 async function settled(work: () => Promise<string>): Promise<{ outcome: string; error?: unknown }> {

@@ -96,6 +96,48 @@ test("records under a key that is not there any more are named: exit code 1, the
   expect(await store.keyOf("2029-12-4")).toBe("2030-06");
 });
 
+test("the passes are numbered, and what fails in each of them is told once", async () => {
+  const gone: SealingKey = { id: "2025-01", secret: randomBytes(32) };
+  const inner = await sealedWith(gone, 1, await sealedWith(old, 2));
+  const { exitCode, stdout, stderr } = await reseal(sealedStore(inner, { keys: [young, old] }));
+  // The first record that opens shows which key is the first, so it is sealed with it before the passes begin.
+  expect(stdout).toBe(
+    "Pass 1:\n1 under the first key already\n1 sealed anew\n1 failed\n" +
+      "Pass 2:\n2 under the first key already\n1 failed\n" +
+      "Records are left that could not be sealed anew: keep the keys that they are under.\n",
+  );
+  expect(stderr.match(/^2025-01-0: /gm)).toHaveLength(1);
+  expect(exitCode).toBe(1);
+});
+
+test.each([
+  [3, "the 3"],
+  [150, "the first 100"],
+])(
+  "if the key of all %i records is missing, it says so of all, and to give that key",
+  async (count, which) => {
+    const inner = await sealedWith(old, count);
+    const { exitCode, stdout, stderr } = await reseal(sealedStore(inner, { keys: [young] }));
+    expect(stderr).toMatch(
+      new RegExp(
+        `^retail-pos reseal: None of ${which} records could be opened; stopped\\. First: What is stored `,
+      ),
+    );
+    expect(stderr).toMatch(
+      /the key "2029-12", which is not among keys\. Give that key too, behind the first one\n$/,
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  },
+);
+
+test("a store that is away is not called one whose records cannot be opened", async () => {
+  const store = sealedStore(await sealedWith(old, 3), { keys: [young, old] });
+  const load: TokenStore["load"] = () => Promise.reject(new Error("connect ECONNREFUSED"));
+  const { exitCode, stderr } = await reseal({ ...store, load } as TokenStore);
+  expect(stderr).toMatch(/^retail-pos reseal: The store could not load /);
+  expect(exitCode).toBe(1);
+});
+
 test("plain records are named, and stay as they are", async () => {
   const inner = memoryStore();
   await inner.save(setOf("plain"));

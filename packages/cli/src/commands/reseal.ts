@@ -43,7 +43,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   const resealRetailer = resealer(store, first);
   const told = outcomes({ terminal, json: values.json, labels });
   for (let passes = 1; passes <= MOST_PASSES; passes += 1) {
-    told.restart();
+    told.restart(`Pass ${passes}`);
     try {
       await forEachRetailer(retailersIn(store, signal), signal, (domainPrefix) =>
         told.of(domainPrefix, () => resealRetailer(domainPrefix)),
