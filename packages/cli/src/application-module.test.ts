@@ -82,7 +82,6 @@ describe("a module that fails while it is loaded: exit code 1, without what may 
       /ECONNREFUSED/,
     ],
     ["with no error at all", "throw 'canary-4'", /failed: \[hidden\]/],
-    ["because it is no JavaScript", "const canary-5 = 1;", /failed: /],
     [
       "because a setting is missing",
       "throw new TypeError('RETAIL_POS_BASE_URL is missing')",
@@ -91,6 +90,12 @@ describe("a module that fails while it is loaded: exit code 1, without what may 
   ])("%s", async (_name, text, words) => {
     const ran = await run(["list", "--client", moduleFile(text)]);
     expect(ran).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringMatching(words) });
+    expect(ran.stderr).not.toContain("canary");
+  });
+
+  test("because it parses text that is no JSON: the place is where it does", async () => {
+    const ran = await run(["list", "--client", moduleFile("\nJSON.parse('{canary-9}');")]);
+    expect(ran.stderr).toMatch(/at \/.*retail-pos\.mjs:2:6\n$/);
     expect(ran.stderr).not.toContain("canary");
   });
 

@@ -1,8 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { RetailPos, TokenStore } from "@retail-pos/core";
-import { WordsOnly, wordsOf } from "./error-message.js";
+import { placeOf, syntaxPlaceIn, WordsOnly, wordsOf } from "./error-message.js";
 import { WrongUse } from "./wrong-use.js";
 
 /** A store that says which key sealed a retailer's tokens: `sealedStore` makes one. */
@@ -64,8 +65,18 @@ async function load(file: string, signal: AbortSignal): Promise<Record<string, u
     >;
     return { ...Object(module["default"]), ...module };
   } catch (error) {
-    throw new WordsOnly(`the module of --client failed: ${wordsOf(error)}`);
+    throw new WordsOnly(`the module of --client failed: ${wordsOf(error)}${unnamedPlaceOf(error, file)}`);
   }
+}
+
+/** Of a syntax error in a module, `import()` does not tell the place; `node --check` does, and runs nothing. */
+function unnamedPlaceOf(error: unknown, file: string): string {
+  if (!(error instanceof SyntaxError) || placeOf(error) !== "") return "";
+  const options = { encoding: "utf8", timeout: LOADED_WITHIN_MS } as const;
+  const { status, stderr } = spawnSync(process.execPath, ["--check", file], options);
+  if (status === 0) return ", in a file that it imports";
+  const place = syntaxPlaceIn(stderr);
+  return place === "" ? "" : `, at ${place}`;
 }
 
 function checked(exported: Record<string, unknown>, name: keyof Exports): unknown {

@@ -20,8 +20,8 @@ export function wordsOf(error: unknown): string {
     OF_THE_LOADER.test(String(code)) ||
     (error instanceof TypeError && code === undefined); // a setting that is wrong: it names the option
   if (isShown) return withoutPasswords(String(message));
-  const { message: plain, code: plainCode, stack } = inPlainWords(error) as Error & { code?: unknown };
-  const place = placeIn(stack);
+  const { message: plain, code: plainCode } = inPlainWords(error) as Error & { code?: unknown };
+  const place = placeOf(error);
   return [plain, plainCode === undefined ? "" : ` (${plainCode})`, place && `, at ${place}`].join("");
 }
 
@@ -30,7 +30,19 @@ function withoutPasswords(text: string): string {
   return text.replace(/:\/\/\S*@/g, "://[hidden]@");
 }
 
-/** The first line of the application's own. */
-function placeIn(stack = ""): string {
-  return /(?:file:\/\/)?(\/[^\s()]+:\d+:\d+)/.exec(stack)?.[1] ?? "";
+/**
+ * File and line in the application's own files: where a syntax error is, which Node puts before everything else, or the
+ * first frame that is not of Node itself. Empty if the error does not tell.
+ */
+export function placeOf(error: unknown): string {
+  const { stack } = Object(error) as { stack?: unknown };
+  const ofSyntax = error instanceof SyntaxError && typeof stack === "string" ? syntaxPlaceIn(stack) : "";
+  if (ofSyntax !== "") return ofSyntax;
+  const frames = inPlainWords(error).stack ?? "";
+  return /[\s(](?:file:\/\/)?(\/[^\s()]+:\d+:\d+)/.exec(frames)?.[1] ?? "";
+}
+
+/** Of Node's picture of a syntax error: its first line is "file:///app/retail-pos.js:12". */
+export function syntaxPlaceIn(text: string): string {
+  return /^(?:file:\/\/)?((?:\/|[A-Z]:\\).+:\d+)\r?\n/.exec(text)?.[1] ?? "";
 }
