@@ -43,6 +43,12 @@ describe("wrong use: exit code 2, a word about why, nothing on standard output:"
   test.each<[string, string, Record<string, unknown>, RegExp]>([
     ["nothing", "list", {}, /exports no client/],
     ["a client that is none", "list", { client: "canary" }, /client .* has no retailers\(\), status\(\)/],
+    [
+      "a client that is a promise",
+      "list",
+      { client: Promise.resolve(client) },
+      /client .* is a promise: await it\n/,
+    ],
     ["null", "reseal", { store: null }, /exports no store/],
     [
       "a client for a store",

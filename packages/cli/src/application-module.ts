@@ -84,6 +84,8 @@ function checked(exported: Record<string, unknown>, name: keyof Exports): unknow
   const value = exported[name];
   if (value === undefined || value === null)
     throw new WrongUse(`the module of --client exports no ${name}; it has to be what ${maker} gave`);
+  if (typeof Object(value).then === "function")
+    throw new WrongUse(`${name} of the module of --client is a promise: await it`);
   const missing = functions.filter((each) => typeof Object(value)[each] !== "function");
   if (missing.length === 0) return value;
   const lacks = missing.map((each) => `${each}()`).join(", ");
