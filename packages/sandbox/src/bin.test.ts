@@ -67,6 +67,7 @@ test.each([
   [["--port", "70000"], /port/],
   [["--rotation", "often"], /rotation/],
   [["--lifetime", "-1"], /--lifetime/],
+  [["--stores", "1001"], /stores must be .*1 to 1000/],
   [["--rate-limit", "5"], /--rate-limit/],
   [["--api-rate-limit", "5/"], /--api-rate-limit/],
   [["--redirect-uri", "callback"], /redirectUri/],

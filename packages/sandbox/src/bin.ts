@@ -18,7 +18,7 @@ The retail point-of-sale service to run offline, on 127.0.0.1.
   --tls-key <file>         with --tls-cert: https, with your key and certificate (PEM)
   --tls-cert <file>
   --approved               the application is approved: no limit of 30 stores
-  --stores <number>        how many stores there are (default 6)
+  --stores <number>        how many stores there are, 1 to 1000 (default 6)
   --redirect-uri <url>     the application's callback address
                            (default http://localhost:3000/auth/retail-pos/callback)
   --client-id <text>       (default sandbox-application)

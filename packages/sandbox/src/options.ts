@@ -45,7 +45,7 @@ export interface SandboxOptions {
   clientId?: string;
   /** Default `sandbox-application-secret`. */
   clientSecret?: string;
-  /** The stores there are: your own, or how many. Default: six of different trades. */
+  /** The stores there are: your own, or how many, 1 to 1000. Default: six of different trades. */
   stores?: readonly NamedStore[] | number;
 }
 
