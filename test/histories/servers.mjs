@@ -66,7 +66,7 @@ export async function redisServer({ file = false, replicaOf } = {}) {
   }
 }
 
-/** A PostgreSQL cluster, or one that `follows` another: copied from it, and then told what happens by way of a proxy. */
+/** A PostgreSQL cluster, or one that `follows` another: copied from it, then told through a proxy what happens. */
 export async function postgresServer({ follows, through } = {}) {
   const [port, dir] = [await freePort(), folder()];
   const data = join(dir, "data");
