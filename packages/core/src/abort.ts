@@ -73,3 +73,11 @@ function listening(signal: AbortSignal): Waiting {
   signal.addEventListener("abort", allLeave);
   return waiting;
 }
+
+/** @throws {TypeError} something was given that is no signal, such as its controller. */
+export function checkSignal(signal: unknown): void {
+  if (signal === undefined) return;
+  const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
+  if (typeof aborted !== "boolean" || typeof addEventListener !== "function")
+    throw new TypeError("signal must be an AbortSignal");
+}

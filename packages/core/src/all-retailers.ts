@@ -1,6 +1,8 @@
+import { checkSignal } from "./abort.js";
 import type { CheckedStore } from "./checked-store.js";
 import { StoreFailedError } from "./errors.js";
 import type { RetailerStatus } from "./retailer-status.js";
+import { soon } from "./timers.js";
 
 const PAGE = 500;
 /** Pages are empty where other applications' records lie. After this many in a row, the list counts as endless. */
@@ -22,6 +24,7 @@ export function pagesThrough(
   arranged: Arrange = (page) => page,
 ): AsyncGenerator<RetailerStatus, void, void> {
   const { list } = store;
+  checkSignal(signal);
   if (!list) throw new TypeError("store has no list(): its retailers cannot be asked for");
   return pages(list, signal, failed, arranged);
 }
@@ -43,19 +46,23 @@ async function* pages(
   failed: (error: StoreFailedError) => void,
   arranged: Arrange,
 ): AsyncGenerator<RetailerStatus, void, void> {
-  const turns = turnsNoticed();
+  const cursorTurns = turnsNoticed();
+  const pageTurns = turnsNoticed();
   let cursor: string | undefined;
   let empty = 0;
   do {
     signal?.throwIfAborted();
     const page = await list(cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor });
+    await aTurn(); // a store in this process answers at once, and timers and signals have to be seen
     for (const status of arranged(page.retailers)) {
       signal?.throwIfAborted();
       yield status;
     }
     empty = page.retailers.length === 0 ? empty + 1 : 0;
     cursor = page.cursor;
-    if (empty > MOST_EMPTY_PAGES || (cursor !== undefined && turns(cursor))) {
+    const isRound =
+      cursor !== undefined && (cursorTurns(cursor) || (empty === 0 && pageTurns(namesOf(page.retailers))));
+    if (empty > MOST_EMPTY_PAGES || isRound) {
       const error = new StoreFailedError("list", "The store's list() does not come to an end");
       failed(error);
       throw error;
@@ -63,15 +70,22 @@ async function* pages(
   } while (cursor !== undefined);
 }
 
-/** Notices a list that goes round, however long, with one cursor in memory (Brent's algorithm). */
-function turnsNoticed(): (cursor: string) => boolean {
+/** A retailer comes once, so a page that comes again was made up. */
+function namesOf(retailers: readonly RetailerStatus[]): string {
+  return retailers.map(({ domainPrefix }) => domainPrefix).join();
+}
+
+const aTurn = () => new Promise<void>((resolve) => soon(resolve));
+
+/** Notices a list that goes round, however long, with one step in memory (Brent's algorithm). */
+function turnsNoticed(): (step: string) => boolean {
   let remembered: string | undefined;
   let [steps, until] = [0, 1];
-  return (cursor) => {
-    if (cursor === remembered) return true;
+  return (step) => {
+    if (step === remembered) return true;
     steps += 1;
     if (steps === until) {
-      remembered = cursor;
+      remembered = step;
       until *= 2;
       steps = 0;
     }

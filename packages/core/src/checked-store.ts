@@ -92,7 +92,7 @@ export function checkedStore(
   }
 }
 
-/** Two applications share a store by mistake: neither may use, replace or delete what the other keeps. */
+/** Two applications share a store by mistake: neither may use or replace what the other keeps. */
 class OtherApplicationError extends StoredTokensError {
   constructor(domainPrefix: DomainPrefix) {
     const problem = "it belongs to another application (client id), and each needs a store of its own";

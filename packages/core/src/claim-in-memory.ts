@@ -1,4 +1,4 @@
-/** From this many on, the oldest are dropped, and their keys could be claimed again. */
+/** At so many the oldest tenth is dropped, and those keys could be claimed again. */
 const MOST_CLAIMS = 100_000;
 
 /**
@@ -22,8 +22,9 @@ export function claimsInMemory(clock: () => number): (key: string, forMs: number
 
   function sweep(now: number): void {
     for (const [key, endsAt] of endsAtOf) if (endsAt <= now) endsAtOf.delete(key);
+    const most = endsAtOf.size < MOST_CLAIMS ? MOST_CLAIMS : 0.9 * MOST_CLAIMS; // a tenth: the next sweep is far
     for (const key of endsAtOf.keys()) {
-      if (endsAtOf.size < MOST_CLAIMS) break;
+      if (endsAtOf.size <= most) break;
       endsAtOf.delete(key);
     }
     sweepAt = Math.min(MOST_CLAIMS, Math.max(1000, 2 * endsAtOf.size));

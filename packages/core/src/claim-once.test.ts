@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { failureOf, start } from "../testing/fake-service.js";
+import { claimsInMemory } from "./claim-in-memory.js";
 import { memoryStore } from "./memory-store.js";
 import type { TokenStore } from "./token-store.js";
 
@@ -72,3 +73,21 @@ describe("a claim", () => {
     expect(await failureOf(pos.claim(key as string, forMs as number))).toBeInstanceOf(TypeError);
   });
 });
+
+test("more claims than this process remembers: the oldest tenth is dropped at once, so the next costs no sweep", () => {
+  const claim = claimsInMemory(() => 0);
+  for (let n = 0; n < 100_000; n += 1) claim(`login ${n}`, MINUTE_MS);
+  expect(claim("one more", MINUTE_MS)).toBe(true);
+  expect([claim("login 99999", MINUTE_MS), claim("login 10001", MINUTE_MS)]).toEqual([false, false]);
+  expect(claim("login 0", MINUTE_MS)).toBe(true);
+});
+
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e300, "60"])(
+  "a claim for %s ms is a TypeError",
+  async (forMs) => {
+    const { pos } = start({ store: memoryStore() });
+    const error = await failureOf(pos.claim("login", forMs as number));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toContain("forMs");
+  },
+);

@@ -273,6 +273,11 @@ export function isRetailPosError(error: unknown): error is AnyRetailPosError {
   return typeof error === "object" && error !== null && (error as { [brand]?: unknown })[brand] === true;
 }
 
+/** Whether the store or the lock failed, also as another copy of the package says it. */
+export function isStoreFailure(error: unknown): error is StoreFailedError {
+  return isRetailPosError(error) && error.code === "store_failed";
+}
+
 function ofRetailer({ domainPrefix }: RetailPosErrorDetails): string {
   return domainPrefix === undefined ? "" : ` of retailer "${domainPrefix}"`;
 }

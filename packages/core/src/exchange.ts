@@ -1,6 +1,6 @@
 import { redirectUriOfLogin } from "./authorization-url.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import { RateLimitedError, StoreFailedError, TokenResponseError } from "./errors.js";
+import { isStoreFailure, RateLimitedError, TokenResponseError } from "./errors.js";
 import { type RetailPosEvent, tell } from "./events.js";
 import type { LoginBackOff } from "./login-back-off.js";
 import { type LoginTurnOptions, loginTurns } from "./login-turns.js";
@@ -85,7 +85,7 @@ export function exchanges(options: ExchangeOptions) {
     if (error instanceof TypeError) return; // a mistake of the program's, not of the login
     const about = { ...(retailer !== undefined && { domainPrefix: retailer }), at: clock() };
     // The store's own failures are told by it.
-    if (error instanceof StoreFailedError && error.operation === "lock")
+    if (isStoreFailure(error) && error.operation === "lock")
       tell(observe, { type: "store_failed", ...about, operation: error.operation, error });
     tell(observe, { type: "exchange_failed", ...about, error });
   }

@@ -265,6 +265,7 @@ describe("renewDue, if the store takes no save after a rotation", () => {
     started.time.now += 2 * DAY_MS;
     disk.isFull = true;
     const report = started.pos.renewDue({ concurrency: 1, ...(signal && { signal }) });
+    await settled(); // the first page
     await vi.advanceTimersByTimeAsync(20_000);
     return { ...started, disk, report };
   }
@@ -279,14 +280,70 @@ describe("renewDue, if the store takes no save after a rotation", () => {
       expect((await store.load(name as never))?.refreshToken).toBe(`refresh-${name}-2`);
   });
 
-  test("counts it as failed after a minute, and as soon as it is stopped", async () => {
+  test("counts it as failed after a minute", async () => {
     const { report } = await onFullDisk();
     await vi.advanceTimersByTimeAsync(600_000);
     expect(await report).toMatchObject({ due: 2, renewed: 0, failed: 2, stopped: false });
+  });
+
+  test("goes on trying once it is stopped, and starts nobody else", async () => {
     const stop = new AbortController();
-    const stopped = await onFullDisk(stop.signal);
+    const { disk, report, service } = await onFullDisk(stop.signal);
     stop.abort();
+    disk.isFull = false;
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await stopped.report).toMatchObject({ due: 1, renewed: 0, failed: 1, stopped: true });
+    expect(await report).toMatchObject({ due: 1, renewed: 1, failed: 0, stopped: true });
+    expect(service.spent()).toHaveLength(1);
+  });
+});
+
+describe("the fleet's doors", () => {
+  test("a list that tells the same page under ever new cursors is an error", async () => {
+    const plain = memoryStore();
+    let asked = 0;
+    const store: TokenStore = {
+      ...plain,
+      list: async () => {
+        asked += 1;
+        const retailers = [{ domainPrefix: "shop" as never, issuedAt: 1 }];
+        return { retailers, cursor: String(asked) };
+      },
+    };
+    const { pos } = start({ store });
+    expect(await failureOf(all(pos.retailers()))).toMatchObject({ code: "store_failed" });
+    expect(asked).toBeLessThan(10);
+  });
+
+  test.each([
+    ["a controller for its signal", { signal: new AbortController() }, "signal"],
+    ["an option of another name", { within: 1 }, "within"],
+    ["no object", 5, "object"],
+  ])("renewDue refuses %s", async (_case, ask, named) => {
+    const { pos } = await fleet(1);
+    const error = await failureOf(pos.renewDue(ask as never));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toContain(named);
+  });
+
+  test("a retailer that was cut off by the signal leaves the run stopped", async () => {
+    const store = memoryStore();
+    const { pos, time } = await fleet(1, { store });
+    time.now += 2 * DAY_MS;
+    const stop = new AbortController();
+    const { load } = store;
+    store.load = async (name) => {
+      stop.abort();
+      return load(name);
+    };
+    expect(await pos.renewDue({ signal: stop.signal })).toMatchObject({ seen: 1, due: 0, stopped: true });
+  });
+
+  test("a long list in this process lets timers and signals through", async () => {
+    const { pos } = await fleet(1_203);
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 0);
+    await all(pos.retailers());
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(0);
   });
 });

@@ -1,10 +1,10 @@
 import {
+  isStoreFailure,
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
   RetailPosError,
   StoredTokensError,
-  StoreFailedError,
 } from "./errors.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { BackOff } from "./renewal-back-off.js";
@@ -20,7 +20,7 @@ export interface ToldOfFailure {
 export function noteFailure(held: HeldTokens, error: unknown, { backOff, events }: ToldOfFailure): void {
   const { domainPrefix, set } = held;
   if (error instanceof ReconnectRequiredError || error instanceof NotConnectedError) return;
-  if (error instanceof StoreFailedError) {
+  if (isStoreFailure(error)) {
     backOff.pause(domainPrefix);
     if (error.operation === "lock") events.storeFailed(error, domainPrefix); // the store tells its own failures
     return;

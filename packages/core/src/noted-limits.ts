@@ -8,7 +8,7 @@ import { limitOf } from "./token-set-notes.js";
 export interface LoginLimits {
   /** The 429 that is noted on this process's copy, for a login that is about to be sent. */
   limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Reads the store for that note, if this process's copy is not trusted. The store tells its own failures. */
+  /** Reads the store for that note, which another process may have just written. The store tells its own failures. */
   lookForLimit(domainPrefix: DomainPrefix): Promise<void>;
   /** A login met a 429: notes it on what is stored for the retailer, if there is anything. */
   limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void>;
@@ -28,7 +28,7 @@ export function loginLimits({ retailers, renewals, clock }: LoginLimitsOptions):
     },
     async lookForLimit(domainPrefix) {
       const held = retailers.of(domainPrefix);
-      if (!held.isTrusted()) await held.look(held.asked).catch(() => {});
+      await held.look(held.asked, 0).catch(() => {});
     },
     async limited(domainPrefix, error) {
       const held = retailers.of(domainPrefix);

@@ -1,6 +1,7 @@
+import { checkSignal } from "./abort.js";
 import { pagesThrough, shuffled } from "./all-retailers.js";
 import type { CheckedStore } from "./checked-store.js";
-import { isRetailPosError, NotConnectedError, ReconnectRequiredError } from "./errors.js";
+import { isStoreFailure, NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import { noteFailure } from "./note-renewal-failure.js";
@@ -34,7 +35,7 @@ export interface RenewDueReport {
   readonly refused: number;
   /**
    * Not renewed, for another reason; or renewed, and the store did not take it within a minute (`unsaved`). Each was
-   * observed.
+   * observed, by the process that met the failure: a 429 that another process met counts here too.
    */
   readonly failed: number;
   /** Renewed meanwhile by another process, another run or a caller. */
@@ -57,6 +58,7 @@ type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
 
 const CONCURRENCY = 8;
 const MOST_AT_ONCE = 1000;
+const NAMES = ["withinMs", "concurrency", "signal"];
 const SAVE_TRIES = 30;
 const SAVE_AGAIN_AFTER_MS = 2000;
 
@@ -69,6 +71,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
     const fleet = pagesThrough(store, undefined, events.storeFailed, shuffled);
     let isAtEnd = false;
+    let isCut = false;
 
     /** One of several that take the next retailer when they are done with theirs. */
     async function work(): Promise<void> {
@@ -79,9 +82,10 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
           return;
         }
         counts.seen += 1;
-        if (!isDue(status, withinMs) || signal?.aborted) continue;
-        const outcome = await renewIfDue(status, withinMs, signal);
-        if (!outcome) continue;
+        if (!isDue(status, withinMs)) continue;
+        const outcome = await renewIfDue(status, withinMs, () => signal?.aborted ?? false);
+        if (outcome === "cut off") isCut = true;
+        if (!outcome || outcome === "cut off") continue;
         counts.due += 1;
         counts[outcome] += 1;
       }
@@ -90,41 +94,37 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
     const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
     const failure = ends.find((end) => end.status === "rejected");
     if (failure) throw failure.reason;
-    return { ...counts, stopped: !isAtEnd };
+    return { ...counts, stopped: !isAtEnd || isCut };
   };
 
   /** Looks at the store once more: a retailer that has gone or was renewed since the page was read is not due. */
   async function renewIfDue(
     { domainPrefix }: RetailerStatus,
     withinMs: number | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Outcome | undefined> {
+    isStopped: () => boolean,
+  ): Promise<Outcome | "cut off" | undefined> {
+    if (isStopped()) return "cut off";
     const wasKnown = retailers.get(domainPrefix) !== undefined;
     const held = retailers.of(domainPrefix);
     try {
       const stored = await held.look(held.asked, 0);
       if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
-      if (signal?.aborted) return undefined;
-      return await outcomeOf(held, stored, signal);
+      if (isStopped()) return "cut off";
+      return await outcomeOf(held, stored);
     } catch (error) {
-      const isTold = isRetailPosError(error) && error.code === "store_failed"; // by the store
-      if (!isTold) noteFailure(held, error, options);
+      if (!isStoreFailure(error)) noteFailure(held, error, options);
       return "failed";
     } finally {
       if (!wasKnown) retailers.forget(held); // a million retailers pass through here
     }
   }
 
-  async function outcomeOf(
-    held: HeldTokens,
-    stored: TokenSet,
-    signal: AbortSignal | undefined,
-  ): Promise<Outcome | undefined> {
+  async function outcomeOf(held: HeldTokens, stored: TokenSet): Promise<Outcome | undefined> {
     const isJoining = held.renewing !== undefined;
     try {
       const { isIssuedHere } = await renewals.renew(held, stored);
       if (!isIssuedHere || isJoining) return "elsewhere";
-      return (await isSavedAtLast(held, signal)) ? "renewed" : "failed";
+      return (await isSavedAtLast(held)) ? "renewed" : "failed";
     } catch (error) {
       if (error instanceof NotConnectedError) return undefined; // gone: nothing was due
       return error instanceof ReconnectRequiredError ? "refused" : "failed";
@@ -143,10 +143,11 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
 
 /**
  * A job ends with its report, and its process alone may hold a rotated refresh token that the store did not take. So it
- * goes on trying for a minute, and starts no other renewal meanwhile: that one could not be saved either.
+ * goes on trying for a minute, also once it is stopped, and starts no other renewal meanwhile: that one could not be
+ * saved either.
  */
-async function isSavedAtLast(held: HeldTokens, signal: AbortSignal | undefined): Promise<boolean> {
-  for (let tries = 0; held.isUnsaved && tries < SAVE_TRIES && !signal?.aborted; tries += 1) {
+async function isSavedAtLast(held: HeldTokens): Promise<boolean> {
+  for (let tries = 0; held.isUnsaved && tries < SAVE_TRIES; tries += 1) {
     await sleep(SAVE_AGAIN_AFTER_MS);
     await held.saveAgain();
   }
@@ -154,10 +155,14 @@ async function isSavedAtLast(held: HeldTokens, signal: AbortSignal | undefined):
 }
 
 function checked(ask: RenewDueAsk): RenewDueAsk & { concurrency: number } {
+  if (typeof ask !== "object" || ask === null) throw new TypeError("renewDue takes an object");
+  const unknown = Object.keys(ask).find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) throw new TypeError(`renewDue has no option "${unknown}": ${NAMES.join(", ")}`);
   const { withinMs, concurrency = CONCURRENCY, signal } = ask;
   if (withinMs !== undefined && !(typeof withinMs === "number" && withinMs >= 0))
     throw new TypeError("withinMs must be a number of milliseconds, 0 or more");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE)
     throw new TypeError(`concurrency must be a whole number from 1 to ${MOST_AT_ONCE}`);
+  checkSignal(signal);
   return { withinMs, concurrency, signal };
 }

@@ -128,3 +128,19 @@ test("a store that does not take the note changes nothing for the caller", async
   expect(service.spent()).toHaveLength(1);
   expect(types()).toEqual(["connected", "rate_limited", "store_failed"]);
 });
+
+test("a login knows of a 429 that another process has just noted, however young this process's copy is", async () => {
+  const { all, service, time } = await limited({ processes: 2 });
+  const [one, two] = all;
+  time.now -= 2 * DAY_MS; // everybody holds a live token, and the copies are trusted
+  service.always(() => json({}, 429, { "x-ratelimit-reset": String((time.now + 120_000) / 1000) }));
+  await two?.value();
+  expect(await failureOf(one?.pos.exchange("shop", "code") as Promise<unknown>)).toMatchObject({
+    status: 503,
+  });
+  const sent = service.seen.length;
+  expect(await failureOf(two?.pos.exchange("shop", "code") as Promise<unknown>)).toMatchObject({
+    status: 503,
+  });
+  expect(service.seen).toHaveLength(sent);
+});
