@@ -9,8 +9,8 @@ import type { Application, Worker } from "./support/processes.js";
 /** How long a token endpoint answers 429. New tokens are not due before. */
 const LIMITED_MS = 300_000;
 /** On Redis; a file and a table are written to disk at each step, which takes this test longer. */
-const MANY = 10_000;
-const FEWER = 2_000;
+const MANY = 2_000;
+const FEWER = 1_000;
 /** So many on each engine. At most 10,000: the sandbox remembers no more requests. */
 const ASKED = process.env["FLEET_RETAILERS"];
 

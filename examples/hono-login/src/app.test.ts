@@ -155,6 +155,7 @@ describe("the program", () => {
       expect((await open("/products", again.origin)).body).toContain(espresso);
       expect(sandbox.tokenRequests()).toHaveLength(1);
     },
+    60_000, // it starts twice, and stops without haste
   );
 });
 
