@@ -158,9 +158,15 @@ export class Host {
 
   /** Whoever came first of those who need not wait for the host's turn. */
   #next(now: number): Waiting | undefined {
-    const patient = now < this.#limit.turnAt() ? undefined : this.#patient.first;
+    const patient = now < this.#turnAt(now) ? undefined : this.#patient.first;
     const hasty = this.#hasty.first;
     return patient && hasty ? (patient.number < hasty.number ? patient : hasty) : (patient ?? hasty);
+  }
+
+  /** Nobody waits for a turn beyond all patience: if one is that far away, the clock was set back, and it is over. */
+  #turnAt(now: number): number {
+    const turnAt = this.#limit.turnAt();
+    return turnAt - now > this.#options.wait429Ms ? now : turnAt;
   }
 
   #wakeLater(now: number): void {
@@ -179,8 +185,8 @@ export class Host {
 
   /** The next instant at which more calls may start than now, as far as that is worth remembering. */
   #changesAt(now: number): number | undefined {
-    const turnAt = this.#limit.turnAt();
-    const isWaitedFor = now < turnAt && turnAt - now <= this.#options.wait429Ms;
+    const turnAt = this.#turnAt(now);
+    const isWaitedFor = now < turnAt;
     const knownUntil = this.#limit.knownUntil();
     const isNarrow = now < knownUntil && this.#limit.room(now) < this.#options.perHost;
     const instants = [...(isWaitedFor ? [turnAt] : []), ...(isNarrow ? [knownUntil] : [])];

@@ -208,6 +208,23 @@ describe("a 429 is waited for", () => {
     });
   }
 
+  for (const [backMs, waitedMs] of [
+    [3 * SECOND, 10 * SECOND],
+    [3600 * SECOND, 7 * SECOND],
+  ] as const) {
+    test(`though the clock is set back by ${backMs / SECOND} seconds meanwhile`, async () => {
+      answering({ status: 429, headers: { "Retry-After": "7" } }, {});
+      const fetch = retailFetch({ wait429Ms: 60 * SECOND });
+      const calls = [calling(fetch, 1), calling(fetch, 2)];
+      await vi.advanceTimersByTimeAsync(SECOND);
+      vi.setSystemTime(Date.now() - backMs);
+      await vi.advanceTimersByTimeAsync(waitedMs - SECOND - 1);
+      expect(calls).toEqual([{}, { status: 200 }]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(calls).toEqual([{ status: 200 }, { status: 200 }]);
+    });
+  }
+
   test("not by default", async () => {
     const sentAt = answering({ status: 429, headers: { "Retry-After": "2" } });
     const call = calling(retailFetch(), 1);
