@@ -16,7 +16,7 @@ export function callOf(input: string | URL | Request, init: RequestInit | undefi
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) return undefined;
   const method = String(init?.method ?? request?.method ?? "GET").toUpperCase();
-  const signal = init?.signal ?? request?.signal;
+  const signal = init?.signal === undefined ? request?.signal : init.signal; // null frees it of the request's own
   const hasBody = Boolean(init?.body ?? request?.body);
   return {
     origin: url.origin,

@@ -199,6 +199,21 @@ describe("a call that waits", () => {
   });
 });
 
+test.for([
+  { name: "null: the Request's own counts no more", signal: null, outcome: "GET " },
+  { name: "undefined: the Request's own counts", signal: undefined, outcome: "enough" },
+])("a signal that is given as $name, in the queue too", async ({ signal, outcome }) => {
+  fetch = retailFetch({ perHost: 1 });
+  const slow = text(fetch(`${api.origin}/held`));
+  const own = aborting();
+  const request = new Request(products(1), { signal: own.signal });
+  const call = text(fetch(request, { signal } as RequestInit)).catch(({ message }) => message);
+  await arrived(1);
+  own.abort(new Error("enough"));
+  letGo();
+  expect([await slow, await call]).toEqual(["let go", outcome]);
+});
+
 describe("the connection of a call is free again", () => {
   const rows: { name: string; path: string; ends: (answered: Promise<Response>) => Promise<unknown> }[] = [
     { name: "once the body was read", path: "/long", ends: text },
