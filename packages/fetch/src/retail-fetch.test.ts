@@ -345,6 +345,13 @@ describe("close()", () => {
     expect(api.came).toEqual(["/held"]);
   });
 
+  test("waits for a call that was made right before it", async () => {
+    const call = text(fetch(`${api.origin}/slow`));
+    await fetch.close();
+    expect([api.came, api.underWay]).toEqual([["/slow"], 0]);
+    expect(await call).toBe("slow");
+  });
+
   test("lets a call that is being redirected reach its goal", async () => {
     const call = text(fetch(`${api.origin}/moved`));
     await vi.waitFor(() => expect(api.came).toContain("/moved"));

@@ -52,7 +52,17 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     if (closed) throw closedError(call?.host ?? "");
     const send = sender(input, init);
     if (!call || call.isTokenRequest) return send(dispatcher ?? pools.of("token"), () => {});
-    return sendInTurn(call, hosts.of(call), dispatcher ?? pools.of("api"), send);
+    return counted(sendInTurn(call, hosts.of(call), dispatcher ?? pools.of("api"), send));
+  }
+
+  /** From its first moment: a call whose turn has come is sent a little later, and `close()` must not come between. */
+  async function counted(answering: Promise<Response>): Promise<Response> {
+    underWay += 1;
+    try {
+      return await answering;
+    } finally {
+      ended();
+    }
   }
 
   async function sendInTurn(call: Call, host: Host, connections: Connections, send: Send): Promise<Response> {
@@ -74,9 +84,8 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     return async (connections, over, learn) => {
       underWay += 1;
       const dispatcher = new UnderWay(connections, () => {
-        underWay -= 1;
         over();
-        if (underWay === 0) whenNothingIs?.();
+        ended();
       });
       try {
         const answer = await globalThis.fetch(input, withDispatcher(init, dispatcher));
@@ -86,6 +95,11 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
         dispatcher.answered();
       }
     };
+  }
+
+  function ended(): void {
+    underWay -= 1;
+    if (underWay === 0) whenNothingIs?.();
   }
 
   async function finish(): Promise<void> {
