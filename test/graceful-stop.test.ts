@@ -101,6 +101,34 @@ test("what has not ended after ten seconds is ended; a second signal does so at 
   for (const { error } of await Promise.all(never)) expect(error).toBe("ECONNRESET");
 });
 
+/** Imported before the program: the signal comes as soon as the program, or a worker of it, listens to signals. */
+const SIGNAL_AT_ONCE = `data:text/javascript,
+  import cluster from "node:cluster";
+  const tell = (name) => name === "SIGTERM" && queueMicrotask(() => process.emit("SIGTERM"));
+  if (cluster.isWorker || !process.env.STORE) process.on("newListener", tell);`;
+
+test.concurrent.for([
+  ["nest-login", {}, 0],
+  // The primary ends because its first worker did, before any served.
+  ...(hasRedis ? [["express-cluster", { STORE: "redis", REDIS_URL: redisUrl }, 1] as const] : []),
+] as const)(
+  "%s that is told to end while it starts never listens, and ends",
+  {
+    timeout: 30_000,
+  },
+  async ([name, env, exitCode], { onTestFinished }) => {
+    const { child, ended } = spawned(`examples/${name}/dist/server.js`, onTestFinished, env, [
+      `--import=${SIGNAL_AT_ONCE.replaceAll("\n", "")}`,
+    ]);
+    let output = "";
+    child.stdout.on("data", (text) => {
+      output += text;
+    });
+    expect(await ended).toEqual([exitCode, null]);
+    expect(output).toBe("");
+  },
+);
+
 test.concurrent.for(["express-login", "hono-login", "fastify-login", "nest-login"])(
   "%s says that it is not ready while its store is away, and that it lives",
   async (name, { onTestFinished }) => {
@@ -174,22 +202,34 @@ async function start(
   onTestFinished: TestContext["onTestFinished"],
   env: Record<string, string> = {},
 ): Promise<Program> {
+  const { child, ended, file } = spawned(program, onTestFinished, env);
+  let output = "";
+  for await (const text of child.stdout) {
+    output += text;
+    const port = /(?:localhost:|Listening on port )(\d+)/.exec(output)?.[1];
+    if (port) return { child, port: Number(port), file, ended };
+  }
+  throw new Error(`${program} ended: ${output}`);
+}
+
+function spawned(
+  program: string,
+  onTestFinished: TestContext["onTestFinished"],
+  env: Record<string, string>,
+  options: readonly string[] = [],
+) {
   const own = `stop_${randomUUID().slice(0, 8)}`;
   const settings = { PORT: "0", WORKERS: "2", NAMESPACE: own, DATABASE_FILE: sqliteFile(own), ...env };
-  const child = spawn(process.execPath, [join(root, program)], { env: { ...process.env, ...settings } });
+  const child = spawn(process.execPath, [...options, join(root, program)], {
+    env: { ...process.env, ...settings },
+  });
   const ended = once(child, "exit");
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await ended;
     await forget(env["STORE"] ?? "sqlite", own);
   });
-  let output = "";
-  for await (const text of child.stdout) {
-    output += text;
-    const port = /(?:localhost:|Listening on port )(\d+)/.exec(output)?.[1];
-    if (port) return { child, port: Number(port), file: settings.DATABASE_FILE, ended };
-  }
-  throw new Error(`${program} ended: ${output}`);
+  return { child, ended, file: settings.DATABASE_FILE };
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -18,6 +18,7 @@ export async function serve(settings: Settings): Promise<void> {
     await shared.close();
     cluster.worker?.disconnect();
   });
+  if (stopping.aborted) return; // while we opened; the server closes, and all else with it
   server.listen(settings.port);
   await once(server, "listening");
 }

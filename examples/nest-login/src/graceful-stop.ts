@@ -18,7 +18,8 @@ export function stopSignal(): AbortSignal {
  * `Connection: close`; then it takes no new connection, and each that is left ends after its next answer, or after the
  * server's `keepAliveTimeout` without a request.
  *
- * To be called before the first request. Resolves when the last connection has ended.
+ * To be called before the first request. If the signal came earlier, do not listen: the server closes all the same.
+ * Resolves when the last connection has ended.
  */
 export function closeGracefully(server: Server, stopping: AbortSignal): Promise<void> {
   const underWay = new Set<ServerResponse>();
@@ -30,13 +31,16 @@ export function closeGracefully(server: Server, stopping: AbortSignal): Promise<
 
   return new Promise((resolve) => {
     server.once("close", resolve);
-    stopping.addEventListener("abort", () => {
-      for (const response of underWay) endConnectionAfter(response);
-      // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on each.
-      setTimeout(() => NetServer.prototype.close.call(server), STILL_ACCEPTING_MS);
-      setTimeout(() => server.closeAllConnections(), LONGEST_STOP_MS).unref();
-    });
+    if (stopping.aborted) begin();
+    else stopping.addEventListener("abort", begin);
   });
+
+  function begin(): void {
+    for (const response of underWay) endConnectionAfter(response);
+    // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on each.
+    setTimeout(() => NetServer.prototype.close.call(server), STILL_ACCEPTING_MS);
+    setTimeout(() => server.closeAllConnections(), LONGEST_STOP_MS).unref();
+  }
 }
 
 /** Not by a header, which error handlers may remove with all others. */

@@ -10,7 +10,10 @@ const { close, ...kept } = openDatabase(settings.databaseFile);
 const app = await createApp(settings, { ...kept, stopping });
 closeGracefully(app.getHttpServer(), stopping);
 app.getHttpServer().once("close", () => void app.close());
-await app.listen(settings.port);
-console.log(`Open http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`);
+// The signal may have come while the application was made: then the server only closes.
+if (!stopping.aborted) {
+  await app.listen(settings.port);
+  console.log(`Open http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`);
+}
 // Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
 process.once("exit", close);
