@@ -171,6 +171,42 @@ describe("a command on many retailers", () => {
     expect(output()).toMatch(/^retail-pos: lost \[hidden\]/);
     expect(output()).not.toContain("canary");
   });
+
+  describe("after an error of the module's that nobody caught", () => {
+    const lost = `throw new Error("lost redis://:canary-1@localhost");`;
+    const clientWith = (renewDue: string) =>
+      `export const client = { retailers() {}, disconnect() {}, status() {}, ${renewDue} };`;
+
+    test("ends what is under way, tells the error once, and starts nothing new: exit code 1", async () => {
+      const file = moduleFile(`
+        import { setTimeout as wait } from "node:timers/promises";
+        ${clientWith(`async renewDue({ signal }) {
+          const failing = setInterval(() => { ${lost} }, 10);
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          await wait(100);
+          clearInterval(failing);
+          console.log("the tokens are saved");
+          return { seen: 2, due: 2, renewed: 1, refused: 0, failed: 0, elsewhere: 0, stopped: true };
+        }`)}`);
+      const { stdout, stderr, ended } = run("renew-due", "--client", file);
+      expect(await ended).toBe(1);
+      expect(stdout()).toMatch(/^the tokens are saved\n(.*\n)*1 renewed\n/);
+      expect(stderr()).toMatch(/^retail-pos: lost \[hidden\].*\nStopped before the end: .*\n$/);
+    });
+
+    test("ends within 70 seconds, if what is under way does not end", async () => {
+      const file = moduleFile(`
+        const { setTimeout } = globalThis;
+        globalThis.setTimeout = (work, ms) => setTimeout(work, ms === 70_000 ? 50 : ms);
+        ${clientWith(`renewDue() {
+          setTimeout(() => { ${lost} }, 10);
+          return new Promise(() => {});
+        }`)}`);
+      const { stderr, ended } = run("renew-due", "--client", file);
+      expect(await ended).toBe(1);
+      expect(stderr()).toMatch(/^retail-pos: lost \[hidden\].*\n$/);
+    });
+  });
 });
 
 function run(...args: string[]) {
