@@ -5,6 +5,8 @@ import { clientOn } from "../testing/records.js";
 import { run } from "../testing/terminal.js";
 
 const client = clientOn(memoryStore());
+/** For modules that import it themselves, as Node does: what is published. */
+const core = new URL("../../core/dist/index.js", import.meta.url).href;
 
 test("a module of CommonJS does as well", async () => {
   const file = moduleFile(
@@ -80,7 +82,22 @@ describe("a module that fails while it is loaded: exit code 1, without what may 
     [
       "with an address in a TypeError",
       "throw new TypeError('url is wrong: redis://:canary-2@localhost:6379')",
-      /url is wrong: redis:\/\/\[hidden\]@localhost/,
+      /failed: url is wrong: \[hidden\], at /,
+    ],
+    [
+      "with a header that Node repeats",
+      "new Headers().append('authorization', 'Bearer canary-5\\n\\u0000x')",
+      /failed: \[hidden\] "Bearer \[hidden\] is an invalid header value\., at \/.*retail-pos\.mjs:1:15/,
+    ],
+    [
+      "with an address that Node repeats",
+      "await fetch('vault?token=canary-6')",
+      /failed: Failed to parse URL from \[hidden\]/,
+    ],
+    [
+      "with lines that look like a frame of ours",
+      `throw new TypeError(${JSON.stringify(`canary-7\n    at retailPos (${core}:1:1)`)})`,
+      /failed: \[hidden\]/,
     ],
     [
       "with a code",
@@ -89,9 +106,16 @@ describe("a module that fails while it is loaded: exit code 1, without what may 
     ],
     ["with no error at all", "throw 'canary-4'", /failed: \[hidden\]/],
     [
-      "because a setting is missing",
-      "throw new TypeError('RETAIL_POS_BASE_URL is missing')",
-      /RETAIL_POS_BASE_URL/,
+      "because settings are missing, which are named",
+      `import { settingsFromEnv } from ${JSON.stringify(core)};
+       settingsFromEnv({ RETAIL_POS_CLIENT_SECRET: "canary-8" });`,
+      /failed: The environment is not complete: RETAIL_POS_BASE_URL is missing; RETAIL_POS_CLIENT_ID is missing\n/,
+    ],
+    [
+      "because an option is wrong, which is named",
+      `import { retailPos } from ${JSON.stringify(core)};
+       retailPos({ clientId: "shop", clientSecret: "canary-9", baseUrl: "http://canary-10.example/{domain_prefix}" });`,
+      /failed: baseUrl must be https \(http is accepted on loopback hosts only\)\n/,
     ],
   ])("%s", async (_name, text, words) => {
     const ran = await run(["list", "--client", moduleFile(text)]);

@@ -1,4 +1,5 @@
 import { inPlainWords, isRetailPosError } from "@retail-pos/core";
+import { isThrownByUs } from "./thrown-by-us.js";
 import { WrongUse } from "./wrong-use.js";
 
 /** An error in words of this command, which show no secret. Exit code 1. */
@@ -18,7 +19,7 @@ export function wordsOf(error: unknown): string {
     error instanceof WordsOnly ||
     isRetailPosError(error) ||
     OF_THE_LOADER.test(String(code)) ||
-    (error instanceof TypeError && code === undefined); // a setting that is wrong: it names the option
+    (error instanceof TypeError && isThrownByUs(error)); // a setting that is wrong: it names the option
   if (isShown) return withoutPasswords(String(message));
   const { message: plain, code: plainCode } = inPlainWords(error) as Error & { code?: unknown };
   const place = placeOf(error);
