@@ -1,7 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import { type DomainPrefix, type RetailerStatus, retailPos, type TokenStore } from "@retail-pos/core";
 
 /** So many retailers are worked on at a time. */
 const CONCURRENCY = 16;
+
+/** Signals and timeouts wait no longer than this for stores that answer at once. */
+const TURN_AFTER_MS = 5;
 
 /**
  * All retailers of a store, page by page, as core goes through them: what is listed is checked, a list that goes round
@@ -29,11 +33,13 @@ export async function forEachRetailer(
   work: (domainPrefix: DomainPrefix) => Promise<void>,
 ): Promise<void> {
   const iterator = retailers[Symbol.asyncIterator]();
+  const turnIfDue = loopTurns();
   let isFailed = false;
 
   /** One of several that take the next retailer when they are done with theirs. */
   async function worker(): Promise<void> {
     while (!isFailed) {
+      await turnIfDue();
       signal.throwIfAborted();
       const { done, value } = await iterator.next();
       if (done) return;
@@ -48,4 +54,22 @@ export async function forEachRetailer(
   const ends = await Promise.allSettled(Array.from({ length: CONCURRENCY }, () => worker().catch(failing)));
   const failure = ends.find((end) => end.status === "rejected");
   if (failure) throw failure.reason;
+}
+
+/**
+ * Lets the event loop turn every few milliseconds. It does not by itself while stores answer without waiting, as in
+ * memory or with SQLite: then neither Ctrl-C nor a timeout would be seen. All workers wait for the same turn, since one
+ * that went on would hold it up.
+ */
+function loopTurns(): () => Promise<void> | undefined {
+  let turnedAt = performance.now();
+  let turn: Promise<void> | undefined;
+  return () => {
+    if (turn || performance.now() - turnedAt < TURN_AFTER_MS) return turn;
+    turn = setImmediate().then(() => {
+      turn = undefined;
+      turnedAt = performance.now();
+    });
+    return turn;
+  };
 }
