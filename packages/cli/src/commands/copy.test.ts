@@ -75,7 +75,7 @@ test("who is in the new store only is named, whether it was disconnected or logg
   expect(stdout).toBe(
     `gone: ${words}\nthere: ${words}\n` +
       `0 copied\n1 the same in both\n2 ${words}\n0 failed\n` +
-      "Nothing was left to copy. If nobody writes to the old store any more, the move is complete.\n",
+      "Nothing was left to copy. Disconnect those in the new store only, unless they have logged in there.\n",
   );
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
 });
@@ -143,7 +143,43 @@ test("from and to that are one store: exit code 2", async () => {
   expect(await copy(store, store)).toMatchObject({ exitCode: 2, stdout: "" });
 });
 
-test("a store to copy to that cannot list is good enough", async () => {
+test("a store to copy to that cannot list is good enough, and nobody is said to have looked into it", async () => {
   const { list: _none, ...to } = memoryStore();
-  expect((await copy(await stored(["shop"]), to)).stdout).toMatch(/^1 copied/);
+  const from = await stored(["shop"]);
+  expect((await copy(from, to)).stdout).toMatch(/^1 copied/);
+  const { exitCode, stdout } = await copy(from, to);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/whether a retailer is in it only was not checked\.\n$/);
+});
+
+test("an empty store to copy from is told, and nobody in the other one is named", async () => {
+  const { exitCode, stdout } = await copy(memoryStore(), await stored(["here", "there"]));
+  expect(stdout).toBe(
+    "0 copied\n0 failed\nNothing was found in from. Are the exports from and to swapped?\n",
+  );
+  expect(exitCode).toBe(0);
+});
+
+test("who is in both, and cannot be read when it is looked for once more, has failed: exit code 1", async () => {
+  const from = await stored(["shop"]);
+  let loads = 0;
+  const flaky: TokenStore = {
+    ...from,
+    async load(domainPrefix) {
+      loads += 1;
+      if (loads > 1) throw new Error("the connection of canary-1 was lost");
+      return from.load(domainPrefix);
+    },
+  };
+  const { exitCode, stdout, stderr } = await copy(flaky, await stored(["shop"]));
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^0 copied\n1 the same in both\n1 failed\nNot everything was copied/);
+  expect(stderr).toMatch(/^shop: .*the connection of \[hidden\] was lost/);
+});
+
+test("who could not be copied is counted once, though it is in both", async () => {
+  const from = await stored(["fine", "shop"]);
+  await from.save(setOf("shop", { access: { value: "two canary words" } }));
+  const { stdout } = await copy(from, await stored(["fine", "shop"]));
+  expect(stdout).toMatch(/^0 copied\n1 the same in both\n1 failed\n/);
 });

@@ -33,6 +33,9 @@ const labels = {
   [FAILED]: "failed",
 };
 
+/** So many retailers that failed are remembered, so that looking at them once more does not count them again. */
+const MOST_REMEMBERED = 10_000;
+
 /** Runs the command; the result is its exit code. */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
   const { values, positionals } = readArguments(args, APPLICATION_FLAGS);
@@ -41,15 +44,21 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   if (from === to) throw new WrongUse("from and to of the module of --client are one and the same store");
   const told = outcomes({ terminal, json: values.json, labels, named: ["only_in_to"] });
   const [source, target] = [checkedStore(from), checkedStore(to)];
+  const failed = new Set<DomainPrefix>();
+  const failing = (domainPrefix: DomainPrefix) => (error: unknown) => {
+    if (failed.size < MOST_REMEMBERED) failed.add(domainPrefix);
+    throw error;
+  };
   try {
     await forEachRetailer(retailersIn(from, terminal.signal), terminal.signal, (domainPrefix) =>
-      told.of(domainPrefix, () => copyRetailer(domainPrefix, source, target)),
+      told.of(domainPrefix, () => copyRetailer(domainPrefix, source, target).catch(failing(domainPrefix))),
     );
-    if (to.list) await tellOnlyInTo(to, source, told, terminal);
+    // Of an empty store nothing is missing in the other one: more likely the two were swapped.
+    if (to.list && isAnySeen(told)) await tellOnlyInTo(to, source, { told, failed }, terminal);
   } finally {
     await told.sum();
   }
-  await told.conclude(advice(told));
+  await told.conclude(advice(told, to));
   return told.count(FAILED) > 0 ? 1 : 0;
 }
 
@@ -57,18 +66,33 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
 async function tellOnlyInTo(
   to: TokenStore,
   source: CheckedStore,
-  told: Outcomes,
+  { told, failed }: { told: Outcomes; failed: ReadonlySet<DomainPrefix> },
   { signal }: Terminal,
 ): Promise<void> {
   await forEachRetailer(retailersIn(to, signal), signal, async (domainPrefix: DomainPrefix) => {
-    const stored = await source.load(domainPrefix).catch(() => "unreadable"); // told when it was to be copied
-    if (stored === undefined) await told.of(domainPrefix, async () => "only_in_to");
+    if (failed.has(domainPrefix)) return;
+    const missing = await source.load(domainPrefix).then(
+      (stored) => stored === undefined && (async () => "only_in_to"),
+      (error: unknown) => () => Promise.reject(error),
+    );
+    if (missing) await told.of(domainPrefix, missing);
   });
 }
 
-function advice({ count }: Outcomes): string {
+/** Whether the old store holds any retailer. */
+function isAnySeen({ count }: Outcomes): boolean {
+  return ["copied", "same", "newer", "gone", FAILED].some((outcome) => count(outcome) > 0);
+}
+
+function advice(told: Outcomes, to: TokenStore): string {
+  const { count } = told;
   if (count(FAILED) > 0) return "Not everything was copied: mend what failed, and run it again.";
+  if (!isAnySeen(told)) return "Nothing was found in from. Are the exports from and to swapped?";
   if (count("copied") > 0)
     return "Run it again after everything that writes to the old store has stopped, until it copies none.";
+  if (!to.list)
+    return "Nothing was left to copy. The new store cannot list: whether a retailer is in it only was not checked.";
+  if (count("only_in_to") > 0)
+    return "Nothing was left to copy. Disconnect those in the new store only, unless they have logged in there.";
   return "Nothing was left to copy. If nobody writes to the old store any more, the move is complete.";
 }
