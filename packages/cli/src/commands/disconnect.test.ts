@@ -57,6 +57,27 @@ describe("by name", () => {
     expect(await left()).toHaveLength(5);
   });
 
+  test("a record that cannot be read goes", async () => {
+    await store.save(setOf("one", { access: { value: "two canary words" } }));
+    const { exitCode, stdout, stderr } = await disconnect(["one", "--yes"]);
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 0,
+      stdout: "1 disconnected\n0 failed\n",
+      stderr: "",
+    });
+    expect(await left()).toEqual(["old", "older", "three", "two"]);
+  });
+
+  test("nothing goes while the store cannot be read: exit code 1", async () => {
+    const { load } = store;
+    store.load = () => Promise.reject(new Error("away"));
+    const { exitCode, stderr } = await disconnect(["one", "--yes"]);
+    store.load = load;
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^one: The store could not load/);
+    expect(await left()).toHaveLength(5);
+  });
+
   test("another application's tokens stay: exit code 1", async () => {
     await store.save(setOf("one", { version: "made-by~another" }));
     const { exitCode, stderr } = await disconnect(["one", "two", "--yes"]);

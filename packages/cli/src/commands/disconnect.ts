@@ -1,4 +1,4 @@
-import type { DomainPrefix, RetailPos } from "@retail-pos/core";
+import { type DomainPrefix, isRetailPosError, type RetailPos } from "@retail-pos/core";
 import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
 import { forEachRetailer } from "../fleet.js";
@@ -83,9 +83,24 @@ function named(client: RetailPos, prefixes: readonly DomainPrefix[]): Wanted {
     async *all() {
       for (const domainPrefix of prefixes) yield { domainPrefix };
     },
-    // This also keeps another application's tokens: to look at them is an error.
-    left: async (domainPrefix) => ((await client.status(domainPrefix)) ? undefined : "unknown"),
+    left: async (domainPrefix) => ((await isStored(client, domainPrefix)) ? undefined : "unknown"),
   };
+}
+
+/**
+ * Whether there is something to forget. A record that cannot be read counts: who names its retailer wants to be rid of it.
+ *
+ * @throws {StoredTokensError} it belongs to another application, which still needs it.
+ */
+async function isStored(client: RetailPos, domainPrefix: DomainPrefix): Promise<boolean> {
+  try {
+    return (await client.status(domainPrefix)) !== undefined;
+  } catch (error) {
+    // The code is the same for both, so only the words tell whose it is.
+    const isUnreadable = isRetailPosError(error) && error.code === "bad_stored_tokens";
+    if (!isUnreadable || error.message.includes("another application")) throw error;
+    return true;
+  }
 }
 
 /** Those who are refused by now. Who is refused after they were counted is not in the question, and stays. */
