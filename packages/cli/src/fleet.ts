@@ -1,5 +1,13 @@
 import { setImmediate } from "node:timers/promises";
-import { type DomainPrefix, type RetailerStatus, retailPos, type TokenStore } from "@retail-pos/core";
+import {
+  type DomainPrefix,
+  type RetailerStatus,
+  type RetailPos,
+  retailPos,
+  type TokenStore,
+} from "@retail-pos/core";
+import { isThrownByUs } from "./thrown-by-us.js";
+import { WrongUse } from "./wrong-use.js";
 
 /** So many retailers are worked on at a time. */
 const CONCURRENCY = 16;
@@ -19,6 +27,24 @@ export function retailersIn(store: TokenStore, signal: AbortSignal): AsyncIterab
     clientSecret: "none",
   };
   return retailPos({ ...settings, store }).retailers({ signal });
+}
+
+/**
+ * The same of an application's client.
+ *
+ * @throws {WrongUse} its store cannot list.
+ */
+export function retailersOf(client: RetailPos, signal: AbortSignal): AsyncIterable<RetailerStatus> {
+  try {
+    return client.retailers({ signal });
+  } catch (error) {
+    throw asWrongUse(error);
+  }
+}
+
+/** What core says of the arguments of a call is wrong use of the command; any other error stays as it is. */
+export function asWrongUse(error: unknown): unknown {
+  return error instanceof TypeError && isThrownByUs(error) ? new WrongUse(error.message) : error;
 }
 
 /**

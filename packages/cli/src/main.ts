@@ -80,7 +80,7 @@ async function runCommand(
       if (signal.reason !== READER_GONE) stderr.write(`retail-pos ${name}: stopped before the end\n`);
       return 1;
     }
-    const isWrongUse = error instanceof WrongUse || error instanceof TypeError;
+    const isWrongUse = error instanceof WrongUse;
     stderr.write(`retail-pos ${name}: ${wordsOf(error)}\n`);
     if (isWrongUse) stderr.write(`Try retail-pos ${name} --help.\n`);
     return isWrongUse ? 2 : 1;

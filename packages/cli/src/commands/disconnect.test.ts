@@ -133,3 +133,11 @@ test.each([
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(words);
 });
+
+test("--refused with a store that cannot list: exit code 2", async () => {
+  const { list: _none, ...unlisted } = store;
+  store = unlisted;
+  const { exitCode, stderr } = await disconnect(["--refused", "--yes"]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/store has no list\(\)/);
+});

@@ -1,7 +1,7 @@
 import { type DomainPrefix, isRetailPosError, type RetailPos } from "@retail-pos/core";
 import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
-import { forEachRetailer } from "../fleet.js";
+import { forEachRetailer, retailersOf } from "../fleet.js";
 import { isConfirmed } from "../question.js";
 import { FAILED, outcomes } from "../tally.js";
 import { grouped } from "../times.js";
@@ -107,7 +107,7 @@ async function isStored(client: RetailPos, domainPrefix: DomainPrefix): Promise<
 async function theRefused(client: RetailPos, { signal }: Terminal): Promise<Wanted> {
   const some: DomainPrefix[] = [];
   let [count, latest] = [0, Number.NEGATIVE_INFINITY];
-  for await (const { domainPrefix, refusedAt } of client.retailers({ signal })) {
+  for await (const { domainPrefix, refusedAt } of retailersOf(client, signal)) {
     if (refusedAt === undefined) continue;
     count += 1;
     latest = Math.max(latest, refusedAt);
@@ -117,7 +117,7 @@ async function theRefused(client: RetailPos, { signal }: Terminal): Promise<Want
     count,
     some,
     async *all() {
-      for await (const status of client.retailers({ signal })) if (isCounted(status)) yield status;
+      for await (const status of retailersOf(client, signal)) if (isCounted(status)) yield status;
     },
     left: async (domainPrefix) => (isCounted(await client.status(domainPrefix)) ? undefined : "connected"),
   };

@@ -122,6 +122,18 @@ test.each<[string, unknown, number, RegExp]>([
   expect(ran.stderr).not.toContain("canary");
 });
 
+test("a client that fails with a TypeError of its own has failed, and is no wrong use: exit code 1", async () => {
+  async function* retailers() {
+    yield { domainPrefix: "shop", issuedAt: 1 };
+    new Headers({ authorization: "Bearer canary-2\n\u0000" });
+  }
+  const client = { ...clientOn(memoryStore()), retailers };
+  const { exitCode, stderr } = await run(["list", "--json", "--client", moduleOf({ client })]);
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^retail-pos list: .*is an invalid header value/);
+  expect(stderr).not.toMatch(/canary|Try/);
+});
+
 function endless() {
   let pages = 0;
   return async () => ({ retailers: [], cursor: `cursor-${pages++}` });

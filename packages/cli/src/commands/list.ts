@@ -1,6 +1,7 @@
 import type { RetailerStatus } from "@retail-pos/core";
 import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments } from "../arguments.js";
+import { retailersOf } from "../fleet.js";
 import { print } from "../output.js";
 import { progressOn } from "../progress.js";
 import { statusTable } from "../status-table.js";
@@ -38,7 +39,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   const table = statusTable(terminal, now);
   const progress = terminal.stdout.isTTY ? undefined : progressOn(terminal, terminal.clock);
   const counts = { stored: 0, shown: 0, refused: 0, ended: 0, ending: 0 };
-  for await (const status of client.retailers({ signal: terminal.signal })) {
+  for await (const status of retailersOf(client, terminal.signal)) {
     counts.stored += 1;
     if (status.refusedAt !== undefined) counts.refused += 1;
     else if (endsUntil(status, now)) counts.ended += 1;

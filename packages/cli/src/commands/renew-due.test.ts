@@ -55,3 +55,9 @@ test("if nothing failed there is no advice", async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toContain("0 of these due\n");
 });
+
+test.each(["0", "1001"])("--concurrency %s: exit code 2, and nothing is renewed", async (concurrency) => {
+  const ran = await run(["renew-due", "--concurrency", concurrency, "--client", await awayModule()]);
+  expect(ran).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(ran.stderr).toMatch(/concurrency must be a whole number from 1 to 1000\nTry /);
+});

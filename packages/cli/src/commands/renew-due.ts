@@ -1,5 +1,6 @@
 import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments, wholeNumberIn } from "../arguments.js";
+import { asWrongUse } from "../fleet.js";
 import { print } from "../output.js";
 import { progressOn } from "../progress.js";
 import { printSum } from "../tally.js";
@@ -47,10 +48,15 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     () => progress.show(() => `renewing for ${lengthOf(clock() - startedAt)}`),
     1000,
   );
-  const report = await client.renewDue(ask).finally(() => {
-    clearInterval(showing);
-    progress.clear();
-  });
+  const report = await client
+    .renewDue(ask)
+    .catch((error: unknown) => {
+      throw asWrongUse(error);
+    })
+    .finally(() => {
+      clearInterval(showing);
+      progress.clear();
+    });
   if (values.json) await print(terminal, JSON.stringify(report));
   else {
     await printSum(terminal, false, [
