@@ -7,9 +7,9 @@ import { inPlainWords } from "@retail-pos/core";
 const OURS = /^(@retail-pos\/.+|passport-retail-pos)$/;
 
 /**
- * Whether one of our packages threw this itself. Node, a driver or the application may have thrown it as well, and their
- * messages repeat what they were given: a header, an address. The first frame of the stack tells. If it does not, as in
- * an application that is bundled into one file, the answer is no.
+ * Whether one of our packages threw this itself. Node, a driver or the application may have thrown it as well, and
+ * their messages repeat what they were given: a header, an address. The first frame of the stack tells. If it does not,
+ * as in an application that is bundled into one file, the answer is no.
  */
 export function isThrownByUs(error: unknown): boolean {
   const frames = inPlainWords(error).stack?.split("\n").slice(1) ?? []; // without the message, which may look like one

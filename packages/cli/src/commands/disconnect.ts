@@ -88,7 +88,8 @@ function named(client: RetailPos, prefixes: readonly DomainPrefix[]): Wanted {
 }
 
 /**
- * Whether there is something to forget. A record that cannot be read counts: who names its retailer wants to be rid of it.
+ * Whether there is something to forget. A record that cannot be read counts: who names its retailer wants to be rid of
+ * it.
  *
  * @throws {StoredTokensError} it belongs to another application, which still needs it.
  */
