@@ -17,7 +17,7 @@ export function print({ stdout }: Pick<World, "stdout">, line: string): Promise<
 /** Colours a text if a person reads it and wants colours (`NO_COLOR`). */
 export function coloured(stream: Stream, colour: Colour, text: string): string {
   const isWanted = stream.isTTY === true && stream.hasColors?.() === true;
-  // Whether to colour was decided where the stream is known.
+  // Who knows the stream has decided whether to colour.
   return isWanted ? styleText(colour, text, { validateStream: false }) : text;
 }
 

@@ -42,7 +42,7 @@ export async function firstKeyOf(
   return undefined;
 }
 
-/** A key that is missing spoils every record: to name one of them alone would read as if only that one were broken. */
+/** A missing key spoils every record. To name only one of them would read as if only that one were broken. */
 function failureOf(failures: readonly unknown[]): unknown {
   const [first] = failures;
   const isOfRecords = failures.every((each) => isRetailPosError(each) && each.code === "bad_stored_tokens");

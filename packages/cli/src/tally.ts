@@ -104,7 +104,7 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
   }
 }
 
-/** Numbers under one another, each with its words; one line of words where nobody looks at a terminal. */
+/** Numbers under one another, each with its words; one line of words if nobody looks at a terminal. */
 export async function printSum(
   terminal: Terminal,
   json: boolean,

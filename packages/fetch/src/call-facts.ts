@@ -9,7 +9,7 @@ export interface Call {
   readonly isRepeatable: boolean;
 }
 
-/** @returns `undefined` where no host is asked: `data:` and the like, and what `fetch` itself will refuse. */
+/** @returns `undefined` if no host is asked: `data:` and the like, and what `fetch` itself will refuse. */
 export function callOf(input: string | URL | Request, init: RequestInit | undefined): Call | undefined {
   const request = isRequest(input) ? input : undefined;
   const address = request ? request.url : String(input);

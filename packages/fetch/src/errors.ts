@@ -7,7 +7,7 @@ export class RetailFetchError extends Error {
   /** The host of the call, with its port if it has one of its own. */
   readonly host: string;
 
-  /** Made by `retailFetch` alone. */
+  /** Only `retailFetch` makes it. */
   constructor(code: RetailFetchError["code"], host: string, message: string) {
     super(message);
     this.code = code;

@@ -55,7 +55,7 @@ export class HostPools {
     const host = this.#poolOf(kind, String(options.origin));
     if (this.#idle.delete(host)) this.#idleConnections -= host.connected;
     host.underWay += 1;
-    // Both shapes of a handler are known to it, whatever its types say.
+    // It knows both shapes of a handler; its types know one.
     const watched = whenOver(handler, () => this.#over(host)) as Dispatcher.DispatchHandler;
     const send = () => host.pool.dispatch(options as Dispatcher.DispatchOptions, watched);
     if (host.deferred >= host.resting) return send();

@@ -3,7 +3,7 @@ export interface RetailFetchOptions {
   /** Connections to one host at a time, those of token requests not counted. At least 1; default 8. */
   perHost?: number | undefined;
   /**
-   * How long a connection that nobody uses is kept, in milliseconds; default 60_000. Less where the host itself
+   * How long a connection that nobody uses is kept, in milliseconds; default 60_000. Less if the host itself
    * announces less (`Keep-Alive: timeout=5`). 0: each call has a connection of its own.
    */
   keepAliveMs?: number | undefined;

@@ -4,7 +4,7 @@ const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
 /** An instant in whole seconds may have been rounded down: it is over when the second is. */
 const REST_OF_A_SECOND_MS = 999;
 
-/** Nobody is asked more often than this, whatever it says. */
+/** Nobody is asked more often than this, even if the service allows it. */
 const LEAST_WAIT_MS = 1000;
 
 /**

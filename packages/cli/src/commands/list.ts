@@ -67,7 +67,7 @@ function endsUntil({ expiresAt }: RetailerStatus, instant: number | undefined): 
   return instant !== undefined && expiresAt !== undefined && expiresAt <= instant;
 }
 
-/** Below the table on a terminal; beside it where the table goes into a pipe. */
+/** Below the table on a terminal; on the other stream if the table goes into a pipe. */
 async function sum(
   terminal: Terminal,
   { stored, shown, refused, ended, ending }: Readonly<Record<CountName, number>>,

@@ -23,7 +23,7 @@ export interface Patient {
   readonly authUrl?: URL | undefined;
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
-  /** {base_url} as a template. Default: the sandbox's, where the consent page is on this machine. */
+  /** {base_url} as a template. Default: the sandbox's, if the consent page is on this machine. */
   readonly baseUrl?: string | undefined;
   /** A retailer whose token endpoint may be asked once about the client secret. */
   readonly domainPrefix?: string | undefined;

@@ -55,7 +55,7 @@ async function keep(jar: CookieJar, { url, setCookie }: Answer): Promise<CookieF
   return seen;
 }
 
-/** By its parameters, so that one sent to a wrong path is recognised too; by its path, where those are missing. */
+/** By its parameters, so that one sent to a wrong path is recognised too; by its path, if those are missing. */
 function isAuthorizationRequest(location: URL, from: URL): boolean {
   const has = (name: string) => location.searchParams.has(name);
   if (has("client_id") || has("response_type")) return true;

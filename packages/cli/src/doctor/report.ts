@@ -36,7 +36,7 @@ export function count(groups: readonly Group[], level: Level): number {
   return groups.flatMap(({ findings }) => findings).filter((finding) => finding.level === level).length;
 }
 
-/** Nobody approves here, so whatever comes after an approval is not looked at. */
+/** Nobody approves here, so nothing that comes after an approval is looked at. */
 const unseen =
   "What happens after a real approval cannot be seen from outside: whether the application has the right client secret, and whether passport.session(), serializeUser and deserializeUser keep the retailer logged in.";
 
@@ -72,6 +72,6 @@ function wrapped(text: string, width: number): string[] {
 }
 
 function styled(format: Colour | "bold", text: string, { colour }: Paper): string {
-  // Whether to colour was decided where the stream is known.
+  // Who knows the stream has decided whether to colour.
   return colour ? styleText(format, text, { validateStream: false }) : text;
 }

@@ -1,4 +1,4 @@
-/** A host that only this machine can be, where plain http harms nobody. */
+/** A host that only this machine can be: plain http harms nobody there. */
 export function isLoopback({ hostname }: URL): boolean {
   return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }

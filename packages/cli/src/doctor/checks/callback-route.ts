@@ -51,7 +51,7 @@ export function callbackRoute(reply: Reply, starts: readonly URL[]): Finding {
   );
 }
 
-/** What the application says to somebody who declined; only where it has a callback route at all. */
+/** The application's answer to somebody who declined; asked only if it has a callback route at all. */
 export function declinedRoute(reply: Reply): Finding[] {
   if (isSilence(reply)) return [];
   const { status } = reply;

@@ -4,7 +4,7 @@ import { type Finding, ok, problem, skipped, warning } from "../finding.js";
 const UNREMARKABLE_MS = 30_000;
 const HARMFUL_MS = 120_000;
 
-/** How far clocks are ahead of this machine's, in milliseconds; undefined where no Date header told. */
+/** How far clocks are ahead of this machine's, in milliseconds; undefined if there was no Date header. */
 export interface Clocks {
   readonly serviceAheadMs: number | undefined;
   readonly applicationAheadMs: number | undefined;

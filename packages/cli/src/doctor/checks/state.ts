@@ -16,7 +16,7 @@ const FORGEABLE: Advice = {
 };
 
 /**
- * The states of two logins by two people who were never here before (R2). `second`: undefined where that login got
+ * The states of two logins by two people who were never here before (R2). `second`: undefined if that login got
  * nowhere.
  */
 export function state(first: string | null, second: string | null | undefined): Finding[] {
