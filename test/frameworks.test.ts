@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { browser } from "./support/browser.js";
 import { type Block, blocksOf, root } from "./support/docs/documents.js";
-import { listen } from "./support/listen.js";
+import { freePort } from "./support/listen.js";
 
 // What docs/frameworks.md shows runs as it stands there, on the built packages, and is as short as we say.
 
@@ -331,12 +331,6 @@ function at(path: string): string {
 
 function login(): string {
   return at("/auth/retail-pos");
-}
-
-async function freePort(): Promise<number> {
-  const free = await listen(() => {});
-  await free.close();
-  return free.port;
 }
 
 function settings() {

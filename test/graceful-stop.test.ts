@@ -203,13 +203,16 @@ async function start(
   env: Record<string, string> = {},
 ): Promise<Program> {
   const { child, ended, file } = spawned(program, onTestFinished, env);
-  let output = "";
-  for await (const text of child.stdout) {
-    output += text;
-    const port = /(?:localhost:|Listening on port )(\d+)/.exec(output)?.[1];
-    if (port) return { child, port: Number(port), file, ended };
-  }
-  throw new Error(`${program} ended: ${output}`);
+  return new Promise((resolve, reject) => {
+    let output = "";
+    // Read to the end: a program that logs into a pipe which nobody reads any more ends with EPIPE.
+    child.stdout.on("data", (text) => {
+      output += text;
+      const port = /(?:localhost:|Listening on port )(\d+)/.exec(output)?.[1];
+      if (port) resolve({ child, port: Number(port), file, ended });
+    });
+    ended.then(() => reject(new Error(`${program} ended: ${output}`)));
+  });
 }
 
 function spawned(

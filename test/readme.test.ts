@@ -15,7 +15,7 @@ import {
 import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
 import { browser } from "./support/browser.js";
 import { programIn as programOf, root } from "./support/docs/documents.js";
-import { listen } from "./support/listen.js";
+import { freePort } from "./support/listen.js";
 
 // Every program a README shows is run as it stands there, on the built packages, beside a sandbox.
 
@@ -26,9 +26,7 @@ let port: number;
 let program: ChildProcess | undefined;
 
 beforeEach(async () => {
-  const free = await listen(() => {});
-  port = free.port;
-  await free.close();
+  port = await freePort();
   sandbox = await startSandbox({ redirectUri: `http://localhost:${port}/auth/retail-pos/callback` });
 });
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 
 export interface Listening {
   readonly port: number;
@@ -26,4 +26,22 @@ export async function listen(app: RequestListener): Promise<Listening> {
         server.closeAllConnections();
       }),
   };
+}
+
+/**
+ * A port for a program that is told where to listen. Below those that systems hand out for port 0, because another test
+ * could be given it before the program listens.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 15_000);
+    const probe = createTcpServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once("error", () => resolve(false));
+      probe.listen(port, () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
 }
