@@ -8,7 +8,7 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
   const isRelative = typeof input === "string" && !/^\s*[a-z][a-z0-9+.-]*:/i.test(input);
   const path = text.split(/[?#]/, 1)[0] ?? "";
   // A URL parser drops control characters and takes a backslash for a slash; other programs do not.
-  if (/[\p{Cc}\\]/u.test(path)) throw outside("contains a backslash or a control character");
+  if (CONTROL_OR_BACKSLASH.test(path)) throw outside("contains a backslash or a control character");
   if (isRelative && path.startsWith("//")) throw outside("names another host");
 
   const target = isRelative ? `${baseUrl}/${text.replace(/^\//, "")}` : text;
@@ -26,6 +26,11 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
     return new TypeError(`fetch stays within ${baseUrl}; the given address ${why}`);
   }
 }
+
+// As a text: V8 checks every literal when it reads the file, and takes a fifth of a millisecond for Unicode's classes.
+const UNSEEN = "[\\p{Cc}\\p{Cf}\\s\\ufffd]";
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL_OR_BACKSLASH = /[\u0000-\u001f\u007f-\u009f\\]/;
 
 /** The address that the platform uses. An object or a subclass may show another one as its `url`. */
 function addressOf(request: Request): string {
@@ -87,6 +92,6 @@ function decodedOnce(text: string): string {
 function withoutTrimmings(part: string): string {
   return part
     .replace(/[;?#\0].*$/s, "")
-    .replace(/[\p{Cc}\p{Cf}\s\ufffd]/gu, "")
+    .replace(new RegExp(UNSEEN, "gu"), "")
     .replace(/[\u3002\uff61]/g, ".");
 }
