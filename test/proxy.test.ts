@@ -10,8 +10,8 @@ import express from "express";
 import Fastify from "fastify";
 import httpProxy from "http-proxy";
 import Koa from "koa";
-import { generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { newCertificate } from "../packages/sandbox/src/certificate.js";
 import { listen } from "./support/listen.js";
 import { combinations } from "./support/sites.js";
 
@@ -110,7 +110,7 @@ describe("a proxy that ends TLS, and a relative callbackURL", () => {
 
 /** A TLS server before an application, and a browser that trusts its certificate and keeps cookies. */
 async function endTls(target: string) {
-  const { private: key, cert } = await generate([{ name: "commonName", value: "localhost" }]);
+  const { key, cert } = await newCertificate([]);
   const proxy = httpProxy.createProxyServer({ target, xfwd: true });
   const server: Server = createTlsServer({ key, cert }, (req, res) => proxy.web(req, res));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

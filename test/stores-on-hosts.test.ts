@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startSandbox } from "@retail-pos/sandbox";
 import { chromium } from "playwright-core";
-import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiServer } from "../packages/fetch/testing/api-server.js";
+import { newCertificate } from "../packages/sandbox/src/certificate.js";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
 import { listen } from "./support/listen.js";
 import { nodeAt } from "./support/packed/project.js";
@@ -25,23 +25,17 @@ const patience = 240_000; // a clean machine fetches each Node
 const nodes = new Map<string, string>();
 
 beforeAll(async () => {
-  const altNames = await namesOfStores();
-  const { private: key, cert } = await generate([{ name: "commonName", value: "localhost" }], {
-    extensions: [
-      { name: "basicConstraints", cA: true },
-      { name: "subjectAltName", altNames: altNames.map((value) => ({ type: 2 as const, value })) },
-    ],
-  });
+  const { key, cert } = await newCertificate(await hostsOfStores());
   writeFileSync(files.key, key);
   writeFileSync(files.cert, cert);
   await Promise.all(VERSIONS.map(async (version) => nodes.set(version, await nodeAt(version))));
 }, patience);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function namesOfStores(): Promise<string[]> {
+async function hostsOfStores(): Promise<string[]> {
   const sandbox = await startSandbox();
   await sandbox.close();
-  return ["localhost", ...sandbox.stores.slice(0, 3).map(({ domainPrefix }) => `${domainPrefix}.localhost`)];
+  return sandbox.stores.slice(0, 3).map(({ domainPrefix }) => `${domainPrefix}.localhost`);
 }
 
 describe.each(VERSIONS)("on Node %s", (version) => {

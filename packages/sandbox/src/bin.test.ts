@@ -1,6 +1,10 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { get } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startCommand } from "../../../test/support/command.js";
 import { startClient } from "../testing/client.js";
 
@@ -54,6 +58,7 @@ test("--help lists every flag", async () => {
     "rate-limit",
     "api-rate-limit",
     "host-per-store",
+    "tls",
     "tls-key",
     "approved",
     "redirect-uri",
@@ -72,6 +77,8 @@ test.each([
   [["--api-rate-limit", "5/"], /--api-rate-limit/],
   [["--redirect-uri", "callback"], /redirectUri/],
   [["--tls-key", "key.pem"], /--tls-cert/],
+  [["--tls", "cert.pem", "--tls-key", "key.pem"], /leave out --tls-key/],
+  [["--port", "0", "--tls", fileURLToPath(import.meta.url)], /would overwrite .*, which is no certificate/],
   [["--tls-key", "no-such-file", "--tls-cert", "no-such-file"], /no-such-file/],
   [["--bogus"], /--bogus/],
   [["extra"], /extra/],
@@ -79,6 +86,26 @@ test.each([
   const { output, ended } = run(...flags);
   expect(await ended).toBe(2);
   expect(output()).toMatch(words);
+});
+
+test("--tls writes the certificate that it made, also over the last one", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "retail-pos-sandbox-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "cert.pem");
+  const certificates = new Set<string>();
+  for (const _ of [1, 2]) {
+    const { output, printed } = run("--port", "0", "--tls", file);
+    await printed(/Ctrl-C/);
+    expect(output()).toContain(`NODE_EXTRA_CA_CERTS=${file}`);
+    const [url = ""] = /https:\/\/127\.0\.0\.1:\d+/.exec(output()) ?? [];
+    const ca = readFileSync(file, "utf8");
+    const status = await new Promise((resolve, reject) => {
+      get(url, { ca, agent: false }, (response) => resolve(response.resume().statusCode)).on("error", reject);
+    });
+    expect(status).toBe(200);
+    certificates.add(ca);
+  }
+  expect(certificates.size).toBe(2);
 });
 
 test("a port in use: exit code 1 and a word about why", async () => {

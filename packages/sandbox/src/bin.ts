@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { SandboxOptions } from "./options.js";
 import { type Sandbox, startSandbox } from "./sandbox.js";
@@ -15,7 +15,9 @@ The retail point-of-sale service to run offline, on 127.0.0.1.
   --api-rate-limit <n/seconds>
                            API calls per store and window (default no limit)
   --host-per-store         a host for each store, as in life: {domain_prefix}.localhost
-  --tls-key <file>         with --tls-cert: https, with your key and certificate (PEM)
+  --tls <file>             https, with a certificate made at start and written to this file (PEM):
+                           start the application with NODE_EXTRA_CA_CERTS=<file>
+  --tls-key <file>         with --tls-cert: https, with your own key and certificate (PEM)
   --tls-cert <file>
   --approved               the application is approved: no limit of 30 stores
   --stores <number>        how many stores there are, 1 to 1000 (default 6)
@@ -33,6 +35,7 @@ const flags = {
   "rate-limit": { type: "string" },
   "api-rate-limit": { type: "string" },
   "host-per-store": { type: "boolean" },
+  tls: { type: "string" },
   "tls-key": { type: "string" },
   "tls-cert": { type: "string" },
   approved: { type: "boolean" },
@@ -55,23 +58,31 @@ if (process.argv[2] === "doctor")
 await main();
 
 async function main(): Promise<void> {
-  const options = readArguments();
-  if (options === "help") {
+  const asked = readArguments();
+  if (asked === "help") {
     process.stdout.write(help);
     return;
   }
+  const { options, certificateFile } = asked;
   const sandbox = await startSandbox(options).catch((error: Error) => {
     // A wrong option is the caller's mistake; anything else (a port in use) is the machine's.
     fail(error.message, error instanceof TypeError ? 2 : 1);
   });
-  process.stdout.write(welcome(sandbox, options));
+  if (certificateFile !== undefined) writeCertificate(certificateFile, sandbox.certificate ?? "");
+  process.stdout.write(welcome(sandbox, options, certificateFile));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void sandbox.close());
 }
 
-function readArguments(): SandboxOptions | "help" {
+interface Asked {
+  readonly options: SandboxOptions;
+  /** Where the certificate goes that is made at start. */
+  readonly certificateFile: string | undefined;
+}
+
+function readArguments(): Asked | "help" {
   try {
     const { values } = parseArgs({ options: flags, strict: true, allowPositionals: false });
-    return values.help ? "help" : optionsOf(values);
+    return values.help ? "help" : { options: optionsOf(values), certificateFile: values.tls };
   } catch (error) {
     return fail((error as Error).message, 2);
   }
@@ -93,7 +104,7 @@ function optionsOf(values: Values): SandboxOptions {
       apiRateLimit: readRateLimit("--api-rate-limit", values["api-rate-limit"]),
     }),
     ...(values["host-per-store"] !== undefined && { hostPerStore: values["host-per-store"] }),
-    ...readTls(values["tls-key"], values["tls-cert"]),
+    ...readTls(values),
     // startSandbox knows which words it takes, and says so.
     ...(rotation !== undefined && { rotation: rotation as NonNullable<SandboxOptions["rotation"]> }),
     ...(approved !== undefined && { approved }),
@@ -108,11 +119,25 @@ function wholeNumber(flag: string, text: string): number {
   return Number(text);
 }
 
-function readTls(key: string | undefined, cert: string | undefined): Pick<SandboxOptions, "tls"> {
+function readTls({ tls, "tls-key": key, "tls-cert": cert }: Values): Pick<SandboxOptions, "tls"> {
+  if (tls !== undefined && (key ?? cert) !== undefined)
+    throw new TypeError("--tls makes a certificate: leave out --tls-key and --tls-cert");
+  if (tls !== undefined) return { tls: true };
   if (key === undefined && cert === undefined) return {};
   if (key === undefined || cert === undefined)
     throw new TypeError("--tls-key and --tls-cert belong together");
   return { tls: { key: readFileSync(key), cert: readFileSync(cert) } };
+}
+
+/** Writes it over the one of the last start, and over nothing else. */
+function writeCertificate(file: string, certificate: string): void {
+  try {
+    if (existsSync(file) && !readFileSync(file, "latin1").startsWith("-----BEGIN CERTIFICATE-----"))
+      fail(`--tls would overwrite ${file}, which is no certificate`, 2);
+    writeFileSync(file, certificate);
+  } catch (error) {
+    fail(`The certificate cannot be written: ${(error as Error).message}`, 1);
+  }
 }
 
 function readRateLimit(flag: string, text: string): { limit: number; windowMs: number } {
@@ -122,13 +147,17 @@ function readRateLimit(flag: string, text: string): { limit: number; windowMs: n
   return { limit: Number(limit), windowMs: Number(seconds) * 1000 };
 }
 
-function welcome({ url, authUrl, baseUrl, application }: Sandbox, options: SandboxOptions): string {
+function welcome(
+  { url, authUrl, baseUrl, application }: Sandbox,
+  options: SandboxOptions,
+  certificateFile: string | undefined,
+): string {
   const isOwn = options.clientSecret !== undefined;
   const secret = isOwn ? "(as you gave it)" : application.clientSecret;
   return `
   Retail POS sandbox
 
-  Console        ${url}
+  Console        ${url}${certificateFile === undefined ? "" : trustedBy(certificateFile)}
 
   Your application's settings
     authUrl      ${authUrl}
@@ -148,6 +177,12 @@ RETAIL_POS_REDIRECT_URI=${application.redirectUri}
   Ctrl-C ends it.
 
 `;
+}
+
+function trustedBy(certificateFile: string): string {
+  return `
+  Certificate    ${certificateFile}
+                 the application trusts it: NODE_EXTRA_CA_CERTS=${certificateFile} node app.js`;
 }
 
 function fail(message: string, exitCode: number): never {

@@ -1,7 +1,9 @@
+import { X509Certificate } from "node:crypto";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { request as tlsRequest } from "node:https";
-import { generate } from "selfsigned";
+import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { newCertificate } from "./certificate.js";
 import { type Sandbox, type SandboxOptions, startSandbox } from "./index.js";
 
 // Not every machine resolves *.localhost, and where it is, is known: on 127.0.0.1.
@@ -118,13 +120,7 @@ describe("what lives nowhere else", () => {
 });
 
 test("with tls every address is https, and the client says which store it wants before it sends anything", async () => {
-  const names = ["localhost", "harbour-coffee.localhost"];
-  const { private: key, cert } = await generate([{ name: "commonName", value: "localhost" }], {
-    extensions: [
-      { name: "basicConstraints", cA: true },
-      { name: "subjectAltName", altNames: names.map((value) => ({ type: 2 as const, value })) },
-    ],
-  });
+  const { key, cert } = await newCertificate(["harbour-coffee.localhost"]);
   const asked: string[] = [];
   const SNICallback = (name: string, done: (error: Error | null) => void) => {
     asked.push(name);
@@ -140,6 +136,38 @@ test("with tls every address is https, and the client says which store it wants 
     code: "ERR_TLS_CERT_ALTNAME_INVALID", // nothing is sent to who is somebody else
   });
   expect(sandbox.requests).toHaveLength(1);
+  expect(sandbox.certificate).toBeUndefined(); // the caller has it
+});
+
+describe("a certificate that is made at start", () => {
+  test("is for every store, and trusted by those only who were given it", async () => {
+    const sandbox = await start({ tls: true });
+    const ca = sandbox.certificate ?? "";
+    for (const { domainPrefix } of sandbox.stores) {
+      const bearer = sandbox.createPersonalToken(domainPrefix);
+      expect((await ask(`${baseUrl(sandbox, domainPrefix)}/api/products`, { bearer, ca })).status).toBe(200);
+    }
+    expect((await ask(sandbox.url, { ca })).status).toBe(200); // 127.0.0.1, where the console is
+    await expect(ask(sandbox.url)).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    const certificate = new X509Certificate(ca);
+    expect(certificate.verify(certificate.publicKey)).toBe(true);
+    expect(certificate.checkHost("elsewhere.localhost")).toBeUndefined();
+  });
+
+  test("is another at each start, and lasts a month", async () => {
+    const [one, other] = await Promise.all([start({ tls: true }), start({ tls: true })]);
+    const [first, second] = [one, other].map(({ certificate = "" }) => new X509Certificate(certificate));
+    expect(first?.fingerprint256).not.toBe(second?.fingerprint256);
+    expect(first?.serialNumber).not.toBe(second?.serialNumber);
+    expect(Date.parse(first?.validFrom ?? "")).toBeLessThan(Date.now());
+    expect(Date.parse(first?.validTo ?? "")).toBeGreaterThan(Date.now() + 29 * 86_400_000);
+  });
+
+  test("leaves the key in the process", async () => {
+    const sandbox = await start({ tls: true });
+    expect(sandbox.certificate).toMatch(/^-----BEGIN CERTIFICATE-----/);
+    expect(inspect(sandbox, { depth: 9 })).not.toContain("PRIVATE KEY");
+  });
 });
 
 test("connections are counted, and kept between two requests", async () => {

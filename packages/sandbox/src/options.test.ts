@@ -13,7 +13,7 @@ const mistakes: [option: string, value: unknown][] = [
   ["rateLimit.limit", { limit: 0, windowMs: 1000 }],
   ["rateLimit.windowMs", { limit: 1, windowMs: 0 }],
   ["hostPerStore", "yes"],
-  ["tls", true],
+  ["tls", false],
   ["tls", null],
   ["tls", { key: "a key alone" }],
   ["apiRateLimit", null],

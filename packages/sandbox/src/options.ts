@@ -28,10 +28,11 @@ export interface SandboxOptions {
    */
   hostPerStore?: boolean;
   /**
-   * Serves https, with what `node:tls` takes: at least `key` and `cert`, made out to 127.0.0.1, localhost and, with
-   * `hostPerStore`, each store's host. Default: plain http.
+   * Serves https. `true`: with a certificate that is made at start, for 127.0.0.1, localhost and, with `hostPerStore`,
+   * each store's host; `certificate` of the running sandbox is what clients have to trust. Or with what `node:tls`
+   * takes: at least `key` and `cert`. Default: plain http.
    */
-  tls?: TlsOptions | undefined;
+  tls?: true | TlsOptions | undefined;
   /** Whether the application is approved. Default false: it can be connected to at most 30 stores (section 8). */
   approved?: boolean;
   /** The time, in epoch milliseconds. Default `Date.now`; `virtualClock()` makes one that tests can move. */
@@ -68,7 +69,7 @@ export type Rotation = (typeof rotations)[number];
 type Absent = "tls" | "apiRateLimit";
 
 export interface Settings extends Required<Omit<SandboxOptions, Absent>> {
-  readonly tls: TlsOptions | undefined;
+  readonly tls: true | TlsOptions | undefined;
   readonly apiRateLimit: Required<ApiRateLimit> | undefined;
   readonly stores: readonly NamedStore[];
 }
@@ -127,7 +128,7 @@ function checkAddress({ port, hostPerStore, tls }: Given): void {
   check("port", isWhole(port) && port >= 0 && port <= 65_535, "a whole number from 0 to 65535");
   check("hostPerStore", typeof hostPerStore === "boolean", "true or false");
   const isTls = typeof tls === "object" && tls !== null && "key" in tls && "cert" in tls;
-  check("tls", tls === undefined || isTls, "what node:tls takes, with key and cert");
+  check("tls", tls === undefined || tls === true || isTls, "true, or what node:tls takes, with key and cert");
 }
 
 function checkService({ rotation, lifetimeMs, rateLimit, approved, clock }: Given): void {
