@@ -45,12 +45,11 @@ export function retailerClients(
   options: RetailerClientOptions,
 ): (domainPrefix: DomainPrefix, baseUrl: string, source: TokenSource) => RetailerClient {
   const { renews } = options;
-  return (domainPrefix, baseUrl, source) => ({
-    domainPrefix,
-    baseUrl,
-    ...source,
-    fetch: (input, init) => fetchWithBearer(baseUrl, source, input, init),
-  });
+  return (domainPrefix, baseUrl, source) => {
+    const { token, tokenNow } = source;
+    const fetch: RetailerClient["fetch"] = (input, init) => fetchWithBearer(baseUrl, source, input, init);
+    return { domainPrefix, baseUrl, token, ...(tokenNow && { tokenNow }), fetch };
+  };
 
   async function fetchWithBearer(
     baseUrl: string,

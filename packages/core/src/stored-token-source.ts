@@ -21,7 +21,8 @@ export interface StoredTokenSourceOptions {
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function storedTokenSources(options: StoredTokenSourceOptions): (known: HeldTokens) => TokenSource {
   const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
-  return (known) => ({ token: (ask) => token(known, ask), tokenNow: () => tokenNow(known) });
+  const functions = { token, tokenNow };
+  return (known) => new SourceOfOne(known, functions);
 
   async function token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken> {
     const { signal, rejected } = ask ?? {};
@@ -95,6 +96,28 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     const isDue = now >= renewalDueAt(set, renewEarlyMs) && !isRefused(set, now) && !isLimited(set, now);
     if (isDue && !backOff.early(held.domainPrefix)) renewals.renew(held, set).catch(() => {}); // told already
     return set.access;
+  }
+}
+
+interface Functions {
+  token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken>;
+  tokenNow(known: HeldTokens): AccessToken | undefined;
+}
+
+/** There may be a million. Functions of its own would take five times the memory, so they are made when asked for. */
+class SourceOfOne implements TokenSource {
+  readonly #known: HeldTokens;
+  readonly #functions: Functions;
+
+  constructor(known: HeldTokens, functions: Functions) {
+    this.#known = known;
+    this.#functions = functions;
+  }
+  get token(): TokenSource["token"] {
+    return (ask) => this.#functions.token(this.#known, ask);
+  }
+  get tokenNow(): Required<TokenSource>["tokenNow"] {
+    return () => this.#functions.tokenNow(this.#known);
   }
 }
 

@@ -32,6 +32,8 @@ export interface TokenSet {
 /** The fields that a set may lack. */
 const OPTIONAL = ["refusedAt", "limitedUntil", "scope"] as const satisfies readonly (keyof TokenSet)[];
 
+const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
+
 /** Whether a text can stand behind `Bearer ` in a header (RFC 6750, section 2.1, without its narrower alphabet). */
 export function isBearerValue(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]+$/.test(value);
@@ -40,13 +42,23 @@ export function isBearerValue(value: unknown): value is string {
 /** A copy of a token set that can be printed (`console.log`, `util.inspect`) without showing a token. */
 export function quiet(set: TokenSet): TokenSet {
   const { domainPrefix, access, refreshToken, issuedAt, version } = set;
-  const copy = { domainPrefix, access: quietAccess(access), refreshToken, issuedAt, version };
+  const copy = {
+    domainPrefix,
+    access: quietAccess(access),
+    refreshToken,
+    issuedAt,
+    version,
+    [INSPECT]: undefined,
+  };
   return hidden(withOptional(copy, set), withoutTokens);
 }
 
 /** The same for a token that is handed out. */
 export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
-  return hidden(isGiven(expiresAt) ? { value, expiresAt } : { value }, withoutValue);
+  return hidden(
+    isGiven(expiresAt) ? { value, expiresAt, [INSPECT]: undefined } : { value, [INSPECT]: undefined },
+    withoutValue,
+  );
 }
 
 /**
@@ -120,9 +132,18 @@ function isInstant(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** Not enumerable, so copies, comparisons and JSON see plain data only. */
-function hidden<T extends object>(object: T, shown: (this: T) => object): T {
-  return Object.defineProperty(object, Symbol.for("nodejs.util.inspect.custom"), { value: shown });
+/**
+ * Not enumerable, so copies, comparisons and JSON see plain data only.
+ *
+ * @param object one with room for the property: V8 would put what is added to it into an object of 40 bytes.
+ */
+function hidden<T extends { [INSPECT]: undefined }>(object: T, shown: (this: T) => object): T {
+  return Object.defineProperty(object, INSPECT, {
+    value: shown,
+    enumerable: false,
+    writable: false,
+    configurable: false,
+  });
 }
 
 // One function for all sets: there may be a million.
