@@ -17,6 +17,7 @@ const ORDER = [
   "growth",
   "hosts",
   "fleet",
+  "load",
 ];
 const HERE = new URL("./", import.meta.url);
 const DOCS = new URL("../docs/", HERE);

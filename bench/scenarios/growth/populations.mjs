@@ -69,12 +69,16 @@ export const engines = {
         const info = await client.info("memory");
         return Number(/used_memory:(\d+)/.exec(info)[1]);
       },
+      /** To the whole server. */
+      async connections() {
+        return Number(/connected_clients:(\d+)/.exec(await client.info("clients"))[1]);
+      },
       close: () => client.quit(),
     };
   },
 
-  async postgres(name) {
-    const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 2 });
+  async postgres(name, { max = 2 } = {}) {
+    const pool = new pg.Pool({ connectionString: DATABASE_URL, max });
     const asked = countStatements(pool);
     const { migrate, ...tokens } = postgresTokens({ pool, table: name });
     await migrate();
@@ -107,6 +111,13 @@ export const engines = {
           );
           if ((from / size) % 0.2 < batch / size) await pool.query(`VACUUM "${name}"`);
         }
+      },
+      /** Of the whole server. */
+      async connections() {
+        const { rows } = await pool.query(
+          "SELECT count(*) AS count FROM pg_stat_activity WHERE backend_type = 'client backend'",
+        );
+        return Number(rows[0].count);
       },
       remove: () => pool.query(`DROP TABLE IF EXISTS "${name}", "${name}_lock"`),
       close: () => pool.end(),

@@ -1,0 +1,68 @@
+// One of the processes: its callers ask for the token of one retailer after the other, about once a second each.
+import { setTimeout as sleep } from "node:timers/promises";
+import { retailPos } from "@retail-pos/core";
+import { APPLICATION, tokenServiceAt } from "../../lib/service.mjs";
+import { engines } from "../growth/populations.mjs";
+import { obeying } from "../growth/standing-process.mjs";
+
+const A_SECOND_MS = 1000;
+/** So many bearers are asked about at once. */
+const AT_ONCE = 1000;
+
+let service;
+let shared;
+let pos;
+let retailers;
+
+obeying({
+  async open({ engine, name, address, retailers: all }) {
+    retailers = all;
+    service = tokenServiceAt(address);
+    shared = await engines[engine](name, { max: 1 });
+    const { store, lock } = shared.tokens;
+    pos = retailPos({ ...APPLICATION, authUrl: address, baseUrl: service.baseUrl, store, lock });
+  },
+  async call({ callers, forMs }) {
+    const until = Date.now() + forMs;
+    const before = statements();
+    /** Of each bearer, for whom it was and when it was handed out last. */
+    const handedOut = new Map();
+    const count = { calls: 0, failed: 0 };
+    await Promise.all(Array.from({ length: callers }, () => caller(until, handedOut, count)));
+    return { ...count, statements: statements() - before, expired: await wrongOnes(handedOut) };
+  },
+  close: async () => shared?.close(),
+});
+
+async function caller(until, handedOut, count) {
+  while (Date.now() < until) {
+    await sleep(Math.random() * 2 * A_SECOND_MS);
+    const retailer = retailers[Math.floor(Math.random() * retailers.length)];
+    count.calls += 1;
+    try {
+      const { value } = await pos.tokens(retailer).token();
+      handedOut.set(value, { retailer, at: Date.now() });
+    } catch {
+      count.failed += 1;
+    }
+  }
+}
+
+/** How many of them had ended when they were handed out, or were issued to somebody else or nobody. */
+async function wrongOnes(handedOut) {
+  const all = [...handedOut];
+  let wrong = 0;
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    const some = all.slice(from, from + AT_ONCE);
+    const known = await service.issued(some.map(([value]) => value));
+    wrong += some.filter(([, { retailer, at }], index) => {
+      const { retailer: owner, expiresAt } = known[index] ?? {};
+      return owner !== retailer || !(at <= expiresAt);
+    }).length;
+  }
+  return wrong;
+}
+
+function statements() {
+  return Object.values(shared.asked).reduce((sum, count) => sum + count, 0);
+}
