@@ -17,22 +17,53 @@ export const names = {
   badgateway: "@badgateway/oauth2-client, tokens in Redis",
 };
 
-/** Each contestant in one process: `{ bearer, close }`. */
+/** Each contestant in one process: `{ bearer, steps, close }`; ours notes when it came to which step. */
 export async function open(kind, engine, name, service) {
   const shared = await engines[engine](name);
   const { store } = shared.tokens;
+  const steps = [];
   const bearer = {
     floor: () => floor(service),
     "promise-map": () => promiseMap(service, store, (_, work) => work()),
     "redis-lock": () => promiseMap(service, store, redisLock(shared.client, name)),
     badgateway: () => badgateway(service, store),
   }[kind];
-  return { bearer: (bearer ?? (() => ours(service, shared.tokens)))(), close: shared.close };
+  return {
+    bearer: (bearer ?? (() => ours(service, watched(shared.tokens, steps))))(),
+    steps,
+    close: shared.close,
+  };
 }
 
 function ours({ address, baseUrl }, { store, lock }) {
   const pos = retailPos({ ...APPLICATION, authUrl: address, baseUrl, store, lock });
   return async (retailer) => (await pos.tokens(retailer).token()).value;
+}
+
+function watched({ store, lock }, steps) {
+  const note = (step) => steps.push({ step, at: now() });
+  return {
+    lock,
+    store: {
+      ...store,
+      async load(...asked) {
+        const stored = await store.load(...asked);
+        note("looked");
+        return stored;
+      },
+      async save(...asked) {
+        note("answered"); // by the token endpoint
+        const isSaved = await store.save(...asked);
+        note("saved");
+        return isSaved;
+      },
+    },
+  };
+}
+
+/** The machine's clock, the same in all processes, with fractions of a millisecond. */
+export function now() {
+  return performance.timeOrigin + performance.now();
 }
 
 /** The token request alone, one for all callers: nothing is looked up and nothing is kept. */

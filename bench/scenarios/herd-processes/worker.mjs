@@ -1,7 +1,7 @@
 // One of the processes: 250 callers at each expiry.
 import { tokenServiceAt } from "../../lib/service.mjs";
 import { obeying } from "../growth/standing-process.mjs";
-import { open } from "./contestants.mjs";
+import { now, open } from "./contestants.mjs";
 
 /** Past the expiry, when every process is awake. */
 const MARGIN_MS = 50;
@@ -23,7 +23,8 @@ obeying({
     const start = login.expiresAt + MARGIN_MS;
     if (now() >= start) throw new Error("Too slow a machine: the token ended before every process was ready");
     await new Promise((resolve) => setTimeout(resolve, start - now()));
-    return herd(login.retailer, start, isIdle ? 0 : callers);
+    opened.steps.length = 0;
+    return { ...(await herd(login.retailer, start, isIdle ? 0 : callers)), start, steps: opened.steps };
   },
   close: async () => opened?.close(),
 });
@@ -43,9 +44,4 @@ async function herd(retailer, start, callers) {
   );
   const values = served.flat();
   return { tookMs: lastAt - start, served: values.length, values: [...new Set(values)] };
-}
-
-/** The machine's clock, the same in all processes, with fractions of a millisecond. */
-function now() {
-  return performance.timeOrigin + performance.now();
 }
