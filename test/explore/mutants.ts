@@ -108,10 +108,7 @@ const COMPARISONS: readonly Mutant[] = [
     "return !isExpired(set, now);",
   ),
   swapped("a rejected copy is good", "!this.isUnsaved && this.isLive(set);", "!this.isUnsaved;"),
-  dropped(
-    "a rejection is not noted in the copy",
-    "if (isBelieved) this.goodUntil = Number.NEGATIVE_INFINITY;",
-  ),
+  dropped("a rejection is not noted in the copy", "if (isBelieved) this.goodForMs = 0;"),
   dropped(
     "a rejection is noted after the look",
     "if (held.set && held.set.access.value === rejected) held.reject(held.set);",
@@ -198,7 +195,7 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "earlier tries are forgotten",
-    "const replacing = this.isUnsaved ? withOneMore(this.#unsavedOver, stored) : [stored];",
+    "const replacing = unsavedOver.length > 0 ? withOneMore(unsavedOver, stored) : [stored];",
     "const replacing = [stored];",
   ),
   swapped(
@@ -240,8 +237,13 @@ const ORDER: readonly Mutant[] = [
 const SAVING: readonly Mutant[] = [
   swapped(
     "renewals of one process do not join",
-    "this.#renewing ??= untilOver(",
-    "this.#renewing = untilOver(",
+    "unsettled.renewing ??= untilOver(",
+    "unsettled.renewing = untilOver(",
+  ),
+  swapped(
+    "a retailer is at rest while something is under way",
+    "if (!this.isNeeded && !this.hasRejections) this.#unsettled = undefined;",
+    "this.#unsettled = undefined;",
   ),
   dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();"),
   swapped(

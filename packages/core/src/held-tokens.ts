@@ -49,6 +49,21 @@ interface Look {
   next?: Promise<TokenSet | undefined>;
 }
 
+/**
+ * What is under way for a retailer, or not as it should be. A retailer at rest has no such object: a process may serve
+ * a hundred thousand of them.
+ */
+interface Unsettled {
+  look: Look | undefined;
+  renewing: Promise<Renewal> | undefined;
+  saving: Promise<void> | undefined;
+  /** Logins and disconnects whose save is under way. */
+  loggingIn: number;
+  /** The store holds one of these sets instead of ours; empty if it holds ours. */
+  unsavedOver: readonly TokenSet[];
+  rejections: Rejections | undefined;
+}
+
 /** While the store cannot be written, so many sets that it may hold are remembered. */
 const MOST_UNSAVED = 16;
 
@@ -65,29 +80,23 @@ const MOST_UNSAVED = 16;
  */
 export class HeldTokens {
   // Read on the way that nearly every call goes, and written in this class only.
-  /** While `checkedAt <= now < goodUntil`, this is handed out and nothing else needs to be done. */
+  /** Handed out, and nothing else needs to be done, while the copy is younger than `goodForMs`. */
   access: AccessToken | undefined = undefined;
-  goodUntil: number = Number.NEGATIVE_INFINITY;
+  /** Milliseconds from `checkedAt` on. A whole number, because V8 keeps those without an object. */
+  goodForMs = 0;
   /** The copy is the answer to a question; this is when that question was sent, epoch milliseconds. */
   checkedAt: number = Number.NEGATIVE_INFINITY;
   readonly domainPrefix: DomainPrefix;
 
   readonly #around: Surroundings;
   #set: TokenSet | undefined = undefined;
-  #rejections: Rejections | undefined = undefined;
   /** How often the copy was replaced by another set. */
   #changes = 0;
   /** The number of questions sent so far, and the number of the one that the copy answers. */
   #asked = 0;
   #answered = 0;
-  #look: Look | undefined = undefined;
-  #renewing: Promise<Renewal> | undefined = undefined;
   #client: RetailerClient | undefined = undefined;
-  #saving: Promise<void> | undefined = undefined;
-  /** Logins and disconnects whose save is under way. */
-  #loggingIn = 0;
-  /** The store holds one of these sets instead of ours; empty if it holds ours. */
-  #unsavedOver: readonly TokenSet[] = NONE;
+  #unsettled: Unsettled | undefined = undefined;
 
   constructor(domainPrefix: DomainPrefix, around: Surroundings) {
     this.domainPrefix = domainPrefix;
@@ -100,7 +109,7 @@ export class HeldTokens {
 
   /** The renewal under way. */
   get renewing(): Promise<Renewal> | undefined {
-    return this.#renewing;
+    return this.#unsettled?.renewing;
   }
 
   /** The client that was kept for the next request of this retailer. */
@@ -114,21 +123,22 @@ export class HeldTokens {
   }
 
   get isUnsaved(): boolean {
-    return this.#unsavedOver.length > 0;
+    return this.#unsettled !== undefined && this.#unsettled.unsavedOver.length > 0;
   }
 
   /** Whether dropping this object would lose something: work under way, or an unsaved set. */
   get isNeeded(): boolean {
-    return Boolean(this.#look || this.#renewing || this.#saving || this.#loggingIn) || this.isUnsaved;
+    const { look, renewing, saving, loggingIn } = this.#unsettled ?? AT_REST;
+    return Boolean(look || renewing || saving || loggingIn) || this.isUnsaved;
   }
 
   get hasRejections(): boolean {
-    return this.#rejections !== undefined;
+    return this.#unsettled?.rejections !== undefined;
   }
 
   /** Another object takes this one's place: callers that still have this one go there. */
   retire(): void {
-    this.goodUntil = Number.NEGATIVE_INFINITY;
+    this.goodForMs = 0;
   }
 
   isLive(set: TokenSet, now: number = this.#around.clock()): boolean {
@@ -136,7 +146,7 @@ export class HeldTokens {
   }
 
   isRejected(value: string): boolean {
-    return this.#rejections?.has(value) ?? false;
+    return this.#unsettled?.rejections?.has(value) ?? false;
   }
 
   /** Whether the copy may be used without asking the store. */
@@ -147,15 +157,17 @@ export class HeldTokens {
 
   /** Notes that the API rejected this set's access token. False: not believed, since the API rejects every token. */
   reject(set: TokenSet): boolean {
-    this.#rejections ??= new Rejections();
-    const isBelieved = this.#rejections.note(set, this.#around.clock());
-    if (isBelieved) this.goodUntil = Number.NEGATIVE_INFINITY;
+    const unsettled = this.#unsettle();
+    unsettled.rejections ??= new Rejections();
+    const isBelieved = unsettled.rejections.note(set, this.#around.clock());
+    if (isBelieved) this.goodForMs = 0;
     return isBelieved;
   }
 
   /** The number that stands for "now" in {@link look} and {@link isSince}: later questions have higher numbers. */
   get asked(): number {
-    return this.#look?.isOfThisTurn ? this.#look.order - 1 : this.#asked;
+    const look = this.#unsettled?.look;
+    return look?.isOfThisTurn ? look.order - 1 : this.#asked;
   }
 
   /** Whether the copy answers a question that was sent after `asked` was read. */
@@ -170,11 +182,11 @@ export class HeldTokens {
    * @param maxAgeMs a look that began earlier serves while it is younger than this.
    */
   look(asked: number, maxAgeMs: number = this.#around.cacheMs): Promise<TokenSet | undefined> {
-    const look = this.#look;
+    const look = this.#unsettled?.look;
     if (!look) return this.#startLook();
     const ageMs = this.#around.clock() - look.at;
     if (look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs)) return look.result;
-    const after = () => this.#look?.result ?? this.#startLook();
+    const after = () => this.#unsettled?.look?.result ?? this.#startLook();
     look.next ??= look.result.then(after, after);
     return look.next;
   }
@@ -241,43 +253,48 @@ export class HeldTokens {
   /** A login or, without a set, a disconnect. `change` writes it to the store without comparing. */
   async logIn(set: TokenSet | undefined, change: () => Promise<void>): Promise<void> {
     const question = this.#ask();
-    this.#loggingIn += 1;
+    this.#unsettle().loggingIn += 1;
     try {
       await change();
     } catch (error) {
       this.#distrust(); // the change may have been made all the same
       throw error;
     } finally {
-      this.#loggingIn -= 1;
+      this.#unsettle().loggingIn -= 1;
+      this.#settle();
     }
-    this.#rejections?.startAnew();
+    this.#unsettled?.rejections?.startAnew();
     if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);
     else this.#distrust();
   }
 
   /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */
   renewOnce(work: () => Promise<Renewal>): Promise<Renewal> {
-    this.#renewing ??= untilOver(work, () => {
-      this.#renewing = undefined;
+    const unsettled = this.#unsettle();
+    unsettled.renewing ??= untilOver(work, () => {
+      this.#unsettle().renewing = undefined;
+      this.#settle();
     });
-    return this.#renewing;
+    return unsettled.renewing;
   }
 
   /** Tries again to save the copy. Every use does so until the store takes it. */
   async saveAgain(): Promise<void> {
-    await this.#saving; // that attempt may have begun before this call
+    await this.#unsettled?.saving; // that attempt may have begun before this call
     if (!this.isUnsaved) return;
-    this.#saving ??= this.#trySaving().finally(() => {
-      this.#saving = undefined;
+    const unsettled = this.#unsettle();
+    unsettled.saving ??= this.#trySaving().finally(() => {
+      this.#unsettle().saving = undefined;
+      this.#settle();
     });
-    await this.#saving;
+    await unsettled.saving;
   }
 
   async #trySaving(): Promise<void> {
     const set = this.#set;
     const question = this.#ask();
     try {
-      const kept = set && (await this.#around.store.putQuietly(set, this.#unsavedOver));
+      const kept = set && (await this.#around.store.putQuietly(set, this.#unsettle().unsavedOver));
       if (this.#agrees(kept, question)) this.#hold(kept, question);
       else this.#distrust();
     } catch {
@@ -305,8 +322,9 @@ export class HeldTokens {
   }
 
   async #beforeReplacing(stored: TokenSet): Promise<{ replacing: readonly TokenSet[]; question: Question }> {
-    await this.#saving; // or the store could hold a set that is not in the list
-    const replacing = this.isUnsaved ? withOneMore(this.#unsavedOver, stored) : [stored];
+    await this.#unsettled?.saving; // or the store could hold a set that is not in the list
+    const unsavedOver = this.#unsettled?.unsavedOver ?? NONE;
+    const replacing = unsavedOver.length > 0 ? withOneMore(unsavedOver, stored) : [stored];
     return { replacing, question: this.#ask() };
   }
 
@@ -315,12 +333,14 @@ export class HeldTokens {
     const order = this.#asked + 1;
     const result = this.#read();
     const look: Look = { order, at: clock(), isOfThisTurn: true, result };
-    this.#look = look;
+    this.#unsettle().look = look;
     queueMicrotask(() => {
       look.isOfThisTurn = false;
     });
     const over = () => {
-      if (this.#look === look) this.#look = undefined;
+      if (this.#unsettled?.look !== look) return;
+      this.#unsettled.look = undefined;
+      this.#settle();
     };
     result.then(over, over);
     return result;
@@ -356,7 +376,10 @@ export class HeldTokens {
     if (set) Object.freeze(set.access); // it is handed out
     if (set?.version !== this.#set?.version) this.#changes += 1;
     this.#set = set;
-    this.#unsavedOver = unsavedOver;
+    if (unsavedOver.length > 0 || this.isUnsaved) {
+      this.#unsettle().unsavedOver = unsavedOver;
+      this.#settle();
+    }
     this.#answered = Math.max(this.#answered, question?.order ?? 0);
     this.#checked(question?.at ?? this.#around.clock());
     return set;
@@ -369,19 +392,36 @@ export class HeldTokens {
     this.checkedAt = at;
     this.access = set?.access;
     const isGood = set !== undefined && !this.isUnsaved && this.isLive(set);
-    this.goodUntil = isGood
-      ? Math.min(at + cacheMs, renewalDueAt(set, renewEarlyMs))
-      : Number.NEGATIVE_INFINITY;
+    this.goodForMs = isGood ? Math.floor(Math.min(cacheMs, renewalDueAt(set, renewEarlyMs) - at)) : 0;
   }
 
   /** The next caller looks at the store. */
   #distrust(): void {
     this.checkedAt = Number.NEGATIVE_INFINITY;
-    this.goodUntil = Number.NEGATIVE_INFINITY;
+    this.goodForMs = 0;
+  }
+
+  #unsettle(): Unsettled {
+    this.#unsettled ??= { ...AT_REST };
+    return this.#unsettled;
+  }
+
+  /** Back at rest, if nothing is left to remember. */
+  #settle(): void {
+    if (!this.isNeeded && !this.hasRejections) this.#unsettled = undefined;
   }
 }
 
 const NONE: readonly never[] = [];
+
+const AT_REST: Unsettled = {
+  look: undefined,
+  renewing: undefined,
+  saving: undefined,
+  loggingIn: 0,
+  unsavedOver: NONE,
+  rejections: undefined,
+};
 
 /** The store may hold the set from before the first try, or one of the latest tries; the rest is dropped. */
 function withOneMore([first, ...later]: readonly TokenSet[], stored: TokenSet): TokenSet[] {

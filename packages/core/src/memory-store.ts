@@ -14,7 +14,7 @@ interface Kept {
   readonly issuedAt: number;
   readonly version: string;
   /** Fields that few sets have. */
-  readonly rest: Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope"> | undefined;
+  readonly rest?: Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope">;
 }
 
 /**
@@ -82,7 +82,8 @@ function sortedNames(sets: ReadonlyMap<DomainPrefix, unknown>) {
 function flat({ access, refreshToken, issuedAt, version, refusedAt, limitedUntil, scope }: TokenSet): Kept {
   const { value, expiresAt } = access;
   const isPlain = refusedAt === undefined && limitedUntil === undefined && scope === undefined;
-  const rest = isPlain ? undefined : ({ refusedAt, limitedUntil, scope } as NonNullable<Kept["rest"]>);
+  if (isPlain) return { value, expiresAt, refreshToken, issuedAt, version };
+  const rest = { refusedAt, limitedUntil, scope } as NonNullable<Kept["rest"]>;
   return { value, expiresAt, refreshToken, issuedAt, version, rest };
 }
 

@@ -38,10 +38,11 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     }
   }
 
-  /** Nearly every call ends here: two comparisons, and nothing to wait for. */
+  /** Nearly every call ends here: a subtraction, two comparisons, and nothing to wait for. */
   function tokenNow(known: HeldTokens): AccessToken | undefined {
     const now = clock();
-    if (now < known.goodUntil && now >= known.checkedAt) return known.access;
+    const ageMs = now - known.checkedAt;
+    if (ageMs >= 0 && ageMs < known.goodForMs) return known.access;
     const held = retailers.of(known.domainPrefix);
     const { set } = held;
     return set && held.isTrusted(now) && held.isLive(set, now) ? serve(held, set, now) : undefined;
