@@ -40,17 +40,14 @@ export default {
     const rows = {};
     for (const [engine, name] of Object.entries(names)) {
       note(name);
-      rows[`ours, ${name}`] = await loaded(
-        engine,
-        quick ? QUICK_PROCESSES : PROCESSES,
-        quick ? QUICK_MS : FIVE_MINUTES_MS,
-      );
+      const size = { count: quick ? QUICK_PROCESSES : PROCESSES, forMs: quick ? QUICK_MS : FIVE_MINUTES_MS };
+      rows[`ours, ${name}`] = await loaded(engine, size, note);
     }
     return rows;
   },
 };
 
-async function loaded(engine, count, forMs) {
+async function loaded(engine, { count, forMs }, note) {
   const service = await tokenService({ lifetimeMs: LIFETIME_MS });
   const name = `bench_load_${process.pid}`;
   const shared = await engines[engine](name);
@@ -68,6 +65,10 @@ async function loaded(engine, count, forMs) {
     );
     const sum = (figure) => told.reduce((total, one) => total + one[figure], 0);
     const log = await service.log();
+    for (const { why } of told)
+      if (Object.keys(why).length > 0) note(`callers failed: ${JSON.stringify(why)}`);
+    const refused = log.filter(({ status }) => status !== 200);
+    if (refused.length > 0) note(`refused: ${JSON.stringify(refused)}`);
     return {
       requests: mostTogether(log),
       failed: sum("failed"),

@@ -27,7 +27,7 @@ obeying({
     const before = statements();
     /** Of each bearer, for whom it was and when it was handed out last. */
     const handedOut = new Map();
-    const count = { calls: 0, failed: 0 };
+    const count = { calls: 0, failed: 0, why: {} };
     await Promise.all(Array.from({ length: callers }, () => caller(until, handedOut, count)));
     return { ...count, statements: statements() - before, expired: await wrongOnes(handedOut) };
   },
@@ -42,8 +42,9 @@ async function caller(until, handedOut, count) {
     try {
       const { value } = await pos.tokens(retailer).token();
       handedOut.set(value, { retailer, at: Date.now() });
-    } catch {
+    } catch ({ code, name }) {
       count.failed += 1;
+      count.why[code ?? name] = (count.why[code ?? name] ?? 0) + 1;
     }
   }
 }
