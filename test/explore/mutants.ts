@@ -224,8 +224,8 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "the service may be silent for ever",
-    "return within(timeoutMs, work(controller.signal), () => {",
-    "return work(controller.signal); within(timeoutMs, work(controller.signal), () => {",
+    "return within(timeoutMs, working, () => {",
+    "return working; within(timeoutMs, working, () => {",
   ),
   swapped(
     "a lease is taken without asking",

@@ -39,7 +39,10 @@ export interface RetailPosOptions {
    * How long this process trusts its copy before it asks the store again, milliseconds; default 10 000; 0: always ask.
    */
   cacheMs?: number | undefined;
-  /** How long one token request may take with its body, milliseconds; default 10 000. */
+  /**
+   * How long one token request may take with its body, milliseconds; default 10 000. Callers wait no longer. Tokens of
+   * a renewal that come within three times that are still saved: the service has ended the old refresh token (R4).
+   */
   timeoutMs?: number | undefined;
   /** `User-Agent` of token requests; default `retail-pos-auth`. */
   userAgent?: string | undefined;

@@ -9,7 +9,7 @@ import {
   type GrantType,
   tokenGrants,
 } from "./token-grants.js";
-import { type PostOptions, post } from "./token-post.js";
+import { type Answer, type PostOptions, post } from "./token-post.js";
 import type { TokenResponse } from "./token-response.js";
 
 /** The token endpoint of every retailer (4.2, 4.3). It remembers nothing between two requests. */
@@ -20,8 +20,17 @@ export interface TokenEndpoint {
    * @throws {TokenEndpointError} also when the code is refused (`error: "invalid_grant"`).
    */
   exchange(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenAnswer>;
-  /** 4.3. @throws {ReconnectRequiredError} when the service refuses the refresh token. */
-  refresh(domainPrefix: DomainPrefix, refreshToken: string): Promise<TokenAnswer>;
+  /**
+   * 4.3.
+   *
+   * @param late told of tokens that come after the deadline: the service has ended the old refresh token by then (R4).
+   * @throws {ReconnectRequiredError} when the service refuses the refresh token.
+   */
+  refresh(
+    domainPrefix: DomainPrefix,
+    refreshToken: string,
+    late?: (answer: TokenAnswer) => void,
+  ): Promise<TokenAnswer>;
 }
 
 /** A usable 2xx answer. */
@@ -60,11 +69,11 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
 
   return {
     exchange: (domainPrefix, code, extra) => request(grants.code(domainPrefix, code, extra)),
-    refresh: (domainPrefix, refreshToken) => request(grants.refresh(domainPrefix, refreshToken)),
+    refresh: (domainPrefix, refreshToken, late) => request(grants.refresh(domainPrefix, refreshToken), late),
   };
 
   /** Each request is told once, with what became of it. */
-  async function request(grant: Grant): Promise<TokenAnswer> {
+  async function request(grant: Grant, late?: (answer: TokenAnswer) => void): Promise<TokenAnswer> {
     const startedAt = Date.now();
     const beganAt = performance.now();
     let status: number | undefined;
@@ -77,10 +86,11 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
         ...(status !== undefined && { status }),
         ...(error !== undefined && { error }),
       });
+    const answered = (code: number) => {
+      status = code;
+    };
     try {
-      const answer = await ask(grant, (answered) => {
-        status = answered;
-      });
+      const answer = await ask(grant, answered, late);
       told();
       return answer;
     } catch (error) {
@@ -89,9 +99,13 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     }
   }
 
-  async function ask(grant: Grant, answered: (status: number) => void): Promise<TokenAnswer> {
+  async function ask(
+    grant: Grant,
+    answered: (status: number) => void,
+    late: ((answer: TokenAnswer) => void) | undefined,
+  ): Promise<TokenAnswer> {
     const requestedAt = clock();
-    const answer = await post(options, grant);
+    const answer = await post(options, grant, late && ((answer) => tellLate(answer, late)));
     answered(answer.status);
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) onRateLimit?.(grant.domainPrefix, rateLimit);
@@ -101,5 +115,16 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     }
     if (answer.redirected || answer.status < 200 || answer.status > 299) throw failureOf(answer, grant);
     return { response: usableResponse(answer, grant, requestedAt), requestedAt, rateLimit };
+
+    function tellLate(answer: Answer, late: (answer: TokenAnswer) => void): void {
+      if (answer.redirected || answer.status < 200 || answer.status > 299) return;
+      let response: TokenResponse;
+      try {
+        response = usableResponse(answer, grant, requestedAt);
+      } catch {
+        return; // there is nothing to keep, and the deadline was told already
+      }
+      late({ response, requestedAt, rateLimit: parseRateLimit(answer.headers) });
+    }
   }
 }

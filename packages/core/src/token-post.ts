@@ -25,12 +25,18 @@ export interface Answer {
  * One POST, one deadline over headers and body, redirects not followed: their target would get the secret
  * (behaviour 10).
  *
+ * @param late told of an answer that comes after the deadline, within three times that time. Without it, the request
+ * is aborted at the deadline.
  * @throws {TokenEndpointError} there is no answer.
  */
-export async function post(options: PostOptions, { domainPrefix, form, secrets }: Grant): Promise<Answer> {
+export async function post(
+  options: PostOptions,
+  { domainPrefix, form, secrets }: Grant,
+  late?: (answer: Answer) => void,
+): Promise<Answer> {
   const { addresses, timeoutMs, userAgent } = options;
   try {
-    return await withDeadline(timeoutMs, async (signal) => {
+    const work = async (signal: AbortSignal) => {
       const response = await options.fetch(tokenUrl(addresses.baseUrl(domainPrefix)), {
         method: "POST",
         headers: {
@@ -46,7 +52,8 @@ export async function post(options: PostOptions, { domainPrefix, form, secrets }
       if (!Number.isInteger(status) || !headers) throw new TypeError("fetch gave no response");
       const body = await bodyOf(response);
       return { status, headers, body, redirected: redirected || type === "opaqueredirect" };
-    });
+    };
+    return await withDeadline(timeoutMs, work, late);
   } catch (error) {
     const why = error instanceof DeadlinePassed ? `no answer within ${timeoutMs} ms` : "the network failed";
     throw new TokenEndpointError(
@@ -58,12 +65,28 @@ export async function post(options: PostOptions, { domainPrefix, form, secrets }
 
 class DeadlinePassed extends Error {}
 
-/** Aborts the work at the deadline, and does not wait for work that ignores the signal. */
-function withDeadline<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Does not wait for work that ignores the signal. */
+function withDeadline<T>(
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  late: ((result: T) => void) | undefined,
+): Promise<T> {
   const controller = new AbortController();
-  return within(timeoutMs, work(controller.signal), () => {
+  const working = work(controller.signal);
+  return within(timeoutMs, working, () => {
     const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
-    controller.abort(reason);
+    if (late) {
+      // No timer of this process, so that it may end.
+      const end = AbortSignal.timeout(Math.min(timeoutMs * LATE, LONGEST_TIMER_MS));
+      end.addEventListener("abort", () => controller.abort(reason), { once: true });
+      working.then(late, () => {}); // that there was no answer is told already
+    } else {
+      controller.abort(reason);
+    }
     return reason;
   });
 }
+
+/** So many more times the deadline an answer may be late. */
+const LATE = 2;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;

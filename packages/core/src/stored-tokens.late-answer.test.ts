@@ -1,0 +1,148 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { DAY_MS, failureOf, json, type Script, start, T0 } from "../testing/fake-service.js";
+import { TokenEndpointError } from "./errors.js";
+import { memoryStore } from "./memory-store.js";
+import { retailPos } from "./retail-pos.js";
+
+// The service answers after the deadline. By then it has ended the refresh token that it was sent (R4).
+
+const timeoutMs = 300; // an answer may be two times that late
+
+/** The service does what it always does, at once; its answer waits until it is let go. */
+function slowAnswer() {
+  let letGo = () => {};
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const script: Script = async (_, regular) => {
+    const answer = regular();
+    await gate;
+    return answer;
+  };
+  return { script, letGo };
+}
+
+async function afterTheDeadline() {
+  const store = memoryStore();
+  const process = start({ store, timeoutMs });
+  const { login, service, time, value } = process;
+  await login();
+  time.now = T0 + DAY_MS;
+  const { script, letGo } = slowAnswer();
+  service.next(script);
+  expect(await failureOf(value())).toBeInstanceOf(TokenEndpointError);
+  return { ...process, store, letGo };
+}
+
+describe("tokens that come after the deadline", () => {
+  test("are saved, and serve the next call without another request", async () => {
+    const { letGo, store, service, value, types } = await afterTheDeadline();
+    letGo();
+    await vi.waitFor(async () => expect((await store.load("shop"))?.refreshToken).toBe("refresh-shop-2"));
+    expect(await value()).toBe("access-shop-2");
+    expect(service.spent()).toEqual(["refresh-shop-1"]);
+    expect(types()).toEqual(["connected", "renewal_failed", "renewed"]);
+  });
+
+  test("take the place of the mark that another process made, whose request was refused meanwhile", async () => {
+    const { letGo, store, service, time, value } = await afterTheDeadline();
+    const other = start({ store }, service, time);
+    expect((await failureOf(other.value())).message).toMatch(/refused the refresh token/);
+    letGo();
+    await vi.waitFor(async () => expect((await store.load("shop"))?.refusedAt).toBeUndefined());
+    expect(await value()).toBe("access-shop-2");
+    expect(await other.value()).toBe("access-shop-2");
+    expect(service.spent()).toEqual(["refresh-shop-1", "refresh-shop-1"]);
+  });
+
+  test("leave a login alone that came meanwhile", async () => {
+    const { letGo, login, store, value, types } = await afterTheDeadline();
+    const { version } = await login();
+    letGo();
+    await new Promise((resolve) => setTimeout(resolve, 50)); // for a save that must not come
+    expect((await store.load("shop"))?.version).toBe(version);
+    expect(await value()).toBe("access-shop-3");
+    expect(types()).not.toContain("renewed");
+  });
+
+  test("leave a disconnected store disconnected", async () => {
+    const { letGo, pos, store } = await afterTheDeadline();
+    await pos.disconnect("shop");
+    letGo();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await store.load("shop")).toBeUndefined();
+  });
+
+  test("wait in this process if the store does not take them", async () => {
+    const memory = memoryStore();
+    let isDown = false;
+    const save: typeof memory.save = async (...asked) => {
+      if (isDown) throw new Error("down");
+      return memory.save(...asked);
+    };
+    const { login, service, time, value, types } = start({ store: { ...memory, save }, timeoutMs });
+    await login();
+    time.now = T0 + DAY_MS;
+    const { script, letGo } = slowAnswer();
+    service.next(script);
+    await failureOf(value());
+    isDown = true;
+    letGo();
+    await vi.waitFor(() => expect(types()).toContain("unsaved"), 10_000);
+    expect(await value()).toBe("access-shop-2");
+    isDown = false;
+    await vi.waitFor(
+      async () => expect((await memory.load("shop"))?.refreshToken).toBe("refresh-shop-2"),
+      10_000,
+    );
+  });
+});
+
+test.each<[string, () => Response]>([
+  ["a refusal", () => json({ error: "invalid_grant" }, 400)],
+  ["a 500", () => new Response("down", { status: 500 })],
+  ["no JSON", () => new Response("<html>")],
+  ["a redirect", () => Response.redirect("https://elsewhere.example/", 307)],
+  [
+    "another retailer's tokens",
+    () => json({ access_token: "a", refresh_token: "r", domain_prefix: "other" }),
+  ],
+])("%s after the deadline changes nothing", async (_, answer) => {
+  const store = memoryStore();
+  const { login, service, time, value, types } = start({ store, timeoutMs });
+  const { version } = await login();
+  time.now = T0 + DAY_MS;
+  const { script, letGo } = slowAnswer();
+  service.next(async (...asked) => {
+    await script(...asked);
+    return answer();
+  });
+  await failureOf(value());
+  letGo();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect((await store.load("shop"))?.version).toBe(version);
+  expect(types()).toEqual(["connected", "renewal_failed"]);
+});
+
+test("a service that never answers: the request ends, and with it the connection", async () => {
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  const ended = new Promise<void>((resolve) => {
+    server.on("request", (_, response) => response.on("close", resolve));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const pos = retailPos({
+    baseUrl: `http://127.0.0.1:${port}/{domain_prefix}`,
+    clientId: "the-application",
+    clientSecret: "the-client-secret",
+    timeoutMs: 50,
+  });
+  const expired = { value: "an-access-token", expiresAt: Date.now() - 1 };
+  const set = { domainPrefix: "shop", access: expired, refreshToken: "r", issuedAt: 0, version: "1" };
+  await pos.connect(set as never);
+  expect(await failureOf(pos.tokens("shop").token())).toBeInstanceOf(TokenEndpointError);
+  await ended;
+});
