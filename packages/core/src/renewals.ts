@@ -66,7 +66,7 @@ export function renewals(options: RenewalOptions): Renewals {
     if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
     const reason = blocked(stored);
     if (reason) throw new Blocked(reason);
-    const late = (tokens: TokenAnswer) => void keepLate(held, stored, tokens);
+    const late = (tokens: TokenAnswer) => void keepLate(options, held, stored, tokens);
     let answer: TokenAnswer;
     try {
       answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, late);
@@ -84,18 +84,6 @@ export function renewals(options: RenewalOptions): Renewals {
     events.renewed(stored, next, answer.requestedAt);
     // issued to this very call: handed out once, even if it ended while it was saved
     return { set: next, isIssuedHere: true };
-  }
-
-  /**
-   * Saves tokens that came after the deadline. Nobody waits for them any more, but the refresh token that they replace
-   * is spent. The save compares, as every other: a newer set stays.
-   */
-  async function keepLate(held: HeldTokens, stored: TokenSet, answer: TokenAnswer): Promise<void> {
-    const next = renewed(stored, answer, versions.next());
-    const kept = await held.replace(stored, next).catch(() => undefined); // told by the store
-    if (kept?.version !== next.version) return;
-    backOff.succeeded(held.domainPrefix, answer.rateLimit);
-    events.renewed(stored, next, answer.requestedAt);
   }
 
   /** A set that somebody else stored counts only while it lives. */
@@ -132,6 +120,23 @@ export function renewals(options: RenewalOptions): Renewals {
     const now = clock();
     return refusalOf(set, now) ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
   }
+}
+
+/**
+ * Saves tokens that came after the deadline. Nobody waits for them any more, but the refresh token that they replace is
+ * spent. The save compares, as every other: a newer set stays.
+ */
+async function keepLate(
+  { versions, backOff, events }: RenewalOptions,
+  held: HeldTokens,
+  stored: TokenSet,
+  answer: TokenAnswer,
+): Promise<void> {
+  const next = renewed(stored, answer, versions.next());
+  const kept = await held.replace(stored, next).catch(() => undefined); // told by the store
+  if (kept?.version !== next.version) return;
+  backOff.succeeded(held.domainPrefix, answer.rateLimit);
+  events.renewed(stored, next, answer.requestedAt);
 }
 
 /** Wraps the reason why no request went out, so that it is not noted as a new failure. */

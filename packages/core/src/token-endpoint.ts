@@ -105,7 +105,11 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     late: ((answer: TokenAnswer) => void) | undefined,
   ): Promise<TokenAnswer> {
     const requestedAt = clock();
-    const answer = await post(options, grant, late && ((answer) => tellLate(answer, late)));
+    const answer = await post(
+      options,
+      grant,
+      late && ((answer) => tellLate(answer, grant, requestedAt, late)),
+    );
     answered(answer.status);
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) onRateLimit?.(grant.domainPrefix, rateLimit);
@@ -115,16 +119,22 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     }
     if (answer.redirected || answer.status < 200 || answer.status > 299) throw failureOf(answer, grant);
     return { response: usableResponse(answer, grant, requestedAt), requestedAt, rateLimit };
-
-    function tellLate(answer: Answer, late: (answer: TokenAnswer) => void): void {
-      if (answer.redirected || answer.status < 200 || answer.status > 299) return;
-      let response: TokenResponse;
-      try {
-        response = usableResponse(answer, grant, requestedAt);
-      } catch {
-        return; // there is nothing to keep, and the deadline was told already
-      }
-      late({ response, requestedAt, rateLimit: parseRateLimit(answer.headers) });
-    }
   }
+}
+
+/** If there are no tokens in it, there is nothing to keep: that no answer came in time was told already. */
+function tellLate(
+  answer: Answer,
+  grant: Grant,
+  requestedAt: number,
+  late: (answer: TokenAnswer) => void,
+): void {
+  if (answer.redirected || answer.status < 200 || answer.status > 299) return;
+  let response: TokenResponse;
+  try {
+    response = usableResponse(answer, grant, requestedAt);
+  } catch {
+    return;
+  }
+  late({ response, requestedAt, rateLimit: parseRateLimit(answer.headers) });
 }
