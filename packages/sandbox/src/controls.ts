@@ -161,10 +161,20 @@ function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | 
 }
 
 function troubles(service: Service): Pick<Controls, "expire" | "refuse" | "limit" | "fault" | "clearFaults"> {
-  const { retailers, grants, rateLimiter, faults } = service;
+  const { retailers, grants, history, rateLimiter, faults } = service;
   return {
-    expire: (prefix) => changing(service, prefix, grants.expire),
-    refuse: (prefix) => changing(service, prefix, grants.refuse),
+    expire: (prefix) =>
+      changing(service, prefix, (domainPrefix) => {
+        const count = grants.expire(domainPrefix);
+        history.ended(domainPrefix, "expired");
+        return count;
+      }),
+    refuse: (prefix) =>
+      changing(service, prefix, (domainPrefix) => {
+        const count = grants.refuse(domainPrefix);
+        history.ended(domainPrefix, "stopped");
+        return count;
+      }),
     limit(prefix, ms) {
       if (!(Number.isFinite(ms) && ms > 0))
         throw new TypeError("ms must be a number of milliseconds above 0");

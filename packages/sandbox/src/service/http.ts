@@ -17,6 +17,15 @@ export interface Incoming {
   readonly body: string;
   /** The body went over the bound and was not read further. */
   readonly bodyTooLong: boolean;
+  readonly from: Caller;
+}
+
+/** Who sent a request, as far as the wire shows it. Each request has an object of its own. */
+export interface Caller {
+  /** Its `User-Agent`, without what no page could show; empty if it sent none. */
+  readonly name: string;
+  /** Where its connection comes from: tells two processes of one application apart. */
+  readonly port: number;
 }
 
 /** An answer as a plain value, which a fault may change before it is sent. */
@@ -58,7 +67,13 @@ export async function readIncoming(request: IncomingMessage): Promise<Incoming> 
     headers: request.headers,
     body,
     bodyTooLong,
+    from: callerOf(request),
   };
+}
+
+function callerOf({ headers, socket }: IncomingMessage): Caller {
+  const name = (headers["user-agent"] ?? "").replace(/[^\x20-\x7e]/g, "");
+  return { name, port: socket.remotePort ?? 0 };
 }
 
 export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {

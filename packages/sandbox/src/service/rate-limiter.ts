@@ -22,6 +22,10 @@ export interface RateLimiter {
   reset(domainPrefix?: string): void;
   /** When the retailer may ask again, if it may not now. */
   limitedUntil(domainPrefix: string): number | undefined;
+  /** Notes that a client was told 429, and with it this instant. */
+  told(domainPrefix: string, resetAt: number): void;
+  /** Until when that client may still wait, though the limit is over: the service cannot take back what it said. */
+  rememberedUntil(domainPrefix: string): number | undefined;
 }
 
 export function rateLimiter(
@@ -29,6 +33,7 @@ export function rateLimiter(
   now: () => number,
 ): RateLimiter {
   const windows = new Map<string, { used: number; resetAt: number }>();
+  const toldUntil = new Map<string, number>();
 
   function current(domainPrefix: string): { used: number; resetAt: number } {
     const held = windows.get(domainPrefix);
@@ -39,10 +44,17 @@ export function rateLimiter(
     return fresh;
   }
 
+  function limitedUntil(domainPrefix: string): number | undefined {
+    const held = windows.get(domainPrefix);
+    return held && held.used >= limit && now() < held.resetAt ? held.resetAt : undefined;
+  }
+
   return {
+    limitedUntil,
     count(domainPrefix) {
       const window = current(domainPrefix);
       window.used += 1;
+      toldUntil.delete(domainPrefix); // it asks, so it does not wait; if the answer is 429 again, that is noted again
       const remaining = Math.max(0, limit - window.used);
       return { limit, remaining, resetAt: window.resetAt, exceeded: window.used > limit };
     },
@@ -53,9 +65,11 @@ export function rateLimiter(
       if (domainPrefix === undefined) windows.clear();
       else windows.delete(domainPrefix);
     },
-    limitedUntil(domainPrefix) {
-      const held = windows.get(domainPrefix);
-      return held && held.used >= limit && now() < held.resetAt ? held.resetAt : undefined;
+    told: (domainPrefix, resetAt) => void toldUntil.set(domainPrefix, resetAt),
+    rememberedUntil(domainPrefix) {
+      const until = toldUntil.get(domainPrefix);
+      const isOver = limitedUntil(domainPrefix) === undefined;
+      return isOver && until !== undefined && now() < until ? until : undefined;
     },
   };
 }

@@ -78,8 +78,19 @@ async function answerApi(service: Service, exchange: StoreExchange, path: readon
   return answerFaulty(service, inWindow, () =>
     apiRateLimit && window?.exceeded
       ? tooManyCalls(apiRateLimit, window, service.now())
-      : sampleApi(service, retailer, path, request),
+      : callApi(service, retailer, path, request),
   );
+}
+
+function callApi(service: Service, retailer: Retailer, path: readonly string[], request: Incoming): Answer {
+  const answer = sampleApi(service, retailer, path, request);
+  const { domainPrefix } = retailer;
+  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+  if (bearer !== undefined) {
+    service.history.called(domainPrefix, bearer, request.from);
+    storeChanged(service, domainPrefix);
+  }
+  return answer;
 }
 
 async function answerToken(
@@ -111,7 +122,11 @@ interface StoreExchange {
 async function answerFaulty(service: Service, exchange: StoreExchange, work: () => Answer): Promise<void> {
   const { endpoint, retailer, request, response, window } = exchange;
   const outcome = service.log.arrived(arrivalOf(endpoint, request, retailer));
-  const dress = (answer: Answer) => (window ? withRateLimit(answer, window) : answer);
+  const dress = (answer: Answer) => {
+    if (endpoint === "token" && window && answer.status === 429)
+      service.rateLimiter.told(retailer.domainPrefix, window.resetAt);
+    return window ? withRateLimit(answer, window) : answer;
+  };
   const fault = service.faults.take(endpoint, retailer.domainPrefix);
   if (!fault) {
     const answer = dress(work());
@@ -124,6 +139,7 @@ async function answerFaulty(service: Service, exchange: StoreExchange, work: () 
   const { trapUrl } = service.addresses;
   const status = await misbehave(fault, { response, work, dress, trapUrl });
   if (status !== undefined) outcome({ status });
+  if (fault.kind === "half" || fault.kind === "reset-after") service.history.answerLost(request.from);
 }
 
 function answerLogged(

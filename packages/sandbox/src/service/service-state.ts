@@ -7,6 +7,7 @@ import { type PersonalTokens, personalTokens } from "./personal-tokens.js";
 import { type RateLimiter, rateLimiter } from "./rate-limiter.js";
 import { type LoggedRequest, type RequestLog, requestLog } from "./request-log.js";
 import { type Retailers, retailerAccounts } from "./retailer-accounts.js";
+import { type TokenHistory, tokenHistory } from "./token-history.js";
 
 /**
  * Everything the service knows, each concern in a file of its own. It is made once per sandbox and passed to every
@@ -20,6 +21,7 @@ export interface Service {
   readonly consents: PendingConsents;
   readonly codes: AuthorizationCodes;
   readonly grants: Grants;
+  readonly history: TokenHistory;
   readonly personalTokens: PersonalTokens;
   /** The token endpoint's. */
   readonly rateLimiter: RateLimiter;
@@ -50,6 +52,7 @@ export interface Addresses {
 export function newService(settings: Settings, port: number): Service {
   const now = settings.clock;
   const watchers = new Set<Watcher>();
+  const grants = issuedGrants(settings.rotation, settings.lifetimeMs, now);
   return {
     settings,
     addresses: addressesAt(settings, port),
@@ -58,7 +61,8 @@ export function newService(settings: Settings, port: number): Service {
     retailers: retailerAccounts(settings.stores),
     consents: pendingConsents(now),
     codes: authorizationCodes(now),
-    grants: issuedGrants(settings.rotation, settings.lifetimeMs, now),
+    grants,
+    history: tokenHistory(grants, now, settings.clientSecret),
     personalTokens: personalTokens(now),
     rateLimiter: rateLimiter(settings.rateLimit, now),
     apiRateLimiter: settings.apiRateLimit && rateLimiter(settings.apiRateLimit, now),

@@ -1,6 +1,7 @@
 import type { IssuedTokens } from "./grant.js";
 import {
   type Answer,
+  type Caller,
   type Incoming,
   jsonAnswer,
   mediaTypeOf,
@@ -34,8 +35,8 @@ export function tokenEndpoint(
 
   const grantType = form.get("grant_type");
   if (!grantType) return refusal("invalid_request", "grant_type is missing.");
-  if (grantType === "authorization_code") return exchange(service, retailer, form);
-  if (grantType === "refresh_token") return refresh(service, retailer, form);
+  if (grantType === "authorization_code") return exchange(service, retailer, form, request.from);
+  if (grantType === "refresh_token") return refresh(service, retailer, form, request.from);
   return refusal("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.");
 }
 
@@ -45,7 +46,7 @@ export function grantTypeOf(body: string): "authorization_code" | "refresh_token
   return grantType === "authorization_code" || grantType === "refresh_token" ? grantType : "unsupported";
 }
 
-function exchange(service: Service, { domainPrefix }: Retailer, form: URLSearchParams): Answer {
+function exchange(service: Service, { domainPrefix }: Retailer, form: URLSearchParams, by: Caller): Answer {
   const code = form.get("code");
   const redirectUri = form.get("redirect_uri");
   if (!code) return refusal("invalid_request", "code is missing.");
@@ -55,20 +56,26 @@ function exchange(service: Service, { domainPrefix }: Retailer, form: URLSearchP
   if ("refused" in found) {
     // RFC 6749 4.1.2: a code that is used twice may have been stolen, so the tokens of its first use end.
     if (found.replayOf) service.grants.revoke(found.replayOf);
+    if (found.replayOf) service.history.ended(domainPrefix, "revoked", by);
     storeChanged(service, domainPrefix);
     return refusal("invalid_grant", found.refused);
   }
   const { grant, tokens } = service.grants.start(domainPrefix);
   found.spentOn = grant;
+  service.history.loggedIn(domainPrefix, tokens, by);
   return issued(service, domainPrefix, tokens);
 }
 
-function refresh(service: Service, { domainPrefix }: Retailer, form: URLSearchParams): Answer {
+function refresh(service: Service, { domainPrefix }: Retailer, form: URLSearchParams, by: Caller): Answer {
   const refreshToken = form.get("refresh_token");
   if (!refreshToken) return refusal("invalid_request", "refresh_token is missing.");
   const tokens = service.grants.renew(domainPrefix, refreshToken);
-  if (!tokens)
+  if (!tokens) {
+    service.history.refused(domainPrefix, refreshToken, by);
+    storeChanged(service, domainPrefix);
     return refusal("invalid_grant", "This refresh token is unknown at this store, spent, or refused.");
+  }
+  service.history.renewed(domainPrefix, refreshToken, tokens, by);
   return issued(service, domainPrefix, tokens);
 }
 
