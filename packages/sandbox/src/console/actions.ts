@@ -8,6 +8,8 @@ import {
   methodNotAllowed,
 } from "../service/http.js";
 import { isSameSecret } from "../service/secrets.js";
+import type { Service } from "../service/service-state.js";
+import { timeOfDay } from "./formatting.js";
 
 /** The result of a pressed button. */
 interface Done {
@@ -17,44 +19,54 @@ interface Done {
   readonly token?: string;
 }
 
-type Action = (controls: Controls, domainPrefix: string, user: string) => Done;
+/** A press of a button. */
+interface Press {
+  readonly service: Service;
+  readonly controls: Controls;
+  readonly domainPrefix: string;
+  readonly user: string;
+}
+
+type Action = (press: Press) => Done;
 
 /** The buttons of a store's card. */
 const actions: Record<string, Action> = {
-  expire(controls, domainPrefix) {
+  expire({ controls, domainPrefix }) {
     const count = controls.expire(domainPrefix);
     return { said: `${plural(count, "access token")} expired. The next call gets a 401.` };
   },
-  refuse(controls, domainPrefix) {
+  refuse({ controls, domainPrefix }) {
     controls.refuse(domainPrefix);
     return { said: "Refresh token refused from now on. Only a new login mends it." };
   },
-  limit(controls, domainPrefix) {
+  limit({ controls, domainPrefix }) {
     controls.limit(domainPrefix, 60_000);
     return { said: "The token endpoint answers 429 for a minute." };
   },
-  fail(controls, domainPrefix) {
+  fail({ controls, domainPrefix }) {
     controls.fault(500, { domainPrefix, times: Number.POSITIVE_INFINITY });
     return { said: "The token endpoint answers 500 until you heal it." };
   },
-  heal(controls, domainPrefix) {
+  heal({ service, controls, domainPrefix }) {
     controls.clearFaults(domainPrefix);
-    return { said: "Healed: the token endpoint answers as it should." };
+    const until = service.rateLimiter.rememberedUntil(domainPrefix);
+    const memory = until === undefined ? "" : ` The application remembers the 429 until ${timeOfDay(until)}.`;
+    return { said: `Healed: the token endpoint answers as it should.${memory}` };
   },
-  createPersonalToken(controls, domainPrefix, user) {
+  createPersonalToken({ controls, domainPrefix, user }) {
     return {
       said: `Personal token of ${user} created.`,
       token: controls.createPersonalToken(domainPrefix, user),
     };
   },
-  resetPassword(controls, domainPrefix, user) {
+  resetPassword({ controls, domainPrefix, user }) {
     const count = controls.resetPassword(domainPrefix, user);
     return { said: `Password of ${user} reset. ${plural(count, "personal token")} deleted.` };
   },
 };
 
 /** A press of a button: the same as a call from code, with words for the person. */
-export function act(controls: Controls, pageToken: string, request: Incoming): Answer {
+export function act(service: Service, controls: Controls, pageToken: string, request: Incoming): Answer {
   if (request.method !== "POST") return methodNotAllowed("POST");
   // Only our own page can send this header: another site's script would need a permission that we never give.
   const token = request.headers["x-page-token"];
@@ -66,7 +78,8 @@ export function act(controls: Controls, pageToken: string, request: Incoming): A
     const { action = "", domainPrefix = "", user = "" } = JSON.parse(request.body) as Record<string, string>;
     // The name comes from outside: "constructor" would find something on every object.
     if (!Object.hasOwn(actions, action)) return jsonAnswer(400, { error: "There is no such action." });
-    return jsonAnswer(200, actions[action]?.(controls, String(domainPrefix), String(user)));
+    const press = { service, controls, domainPrefix: String(domainPrefix), user: String(user) };
+    return jsonAnswer(200, actions[action]?.(press));
   } catch (error) {
     // The controls' own TypeErrors name the mistake in words for people.
     return jsonAnswer(400, {

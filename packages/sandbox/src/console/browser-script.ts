@@ -1,6 +1,6 @@
 /**
  * The script of the console's page: puts the pieces that the service sends in their places, ticks the countdowns,
- * presses the buttons. All HTML is made, and escaped, on the server: page.ts, store-card.ts and request-row.ts.
+ * presses the buttons. All HTML is made, and escaped, on the server: page.ts and the files that it imports.
  */
 export const consoleScript = `"use strict";
 const pageToken = document.querySelector('meta[name="page-token"]').content;
@@ -11,8 +11,12 @@ let serviceAhead = Number(document.querySelector('meta[name="service-now"]').con
 const events = new EventSource("/console/events");
 events.onopen = () => showLive("Live", "on");
 events.onerror = () => showLive("Not running. Waiting for the sandbox…", "off");
-events.addEventListener("overview", (event) => put(event));
-events.addEventListener("store", (event) => put(event));
+events.addEventListener("overview", (event) => put(read(event)));
+events.addEventListener("store", (event) => {
+  const piece = read(event);
+  put(piece);
+  if (!shownStore() || piece.id === "store-" + shownStore()) redrawTimeline();
+});
 events.addEventListener("request", (event) => {
   const { id, html } = read(event);
   const row = elementOf(html);
@@ -26,6 +30,13 @@ events.addEventListener("request", (event) => {
 });
 
 document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-timeline]");
+  /* With a key held down the person wants the link in a tab of its own. */
+  if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    showStore(link.dataset.timeline);
+    return byId("timeline-title").focus();
+  }
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.action) return press(button);
@@ -34,9 +45,51 @@ document.addEventListener("click", (event) => {
   if (button.id === "token-close") return closeToken();
 });
 byId("token-dialog").addEventListener("close", closeToken);
+byId("timeline-store").addEventListener("change", (event) => showStore(event.target.value));
 
 setInterval(tick, 1000);
 tick();
+
+function shownStore() {
+  return byId("timeline").dataset.store;
+}
+
+/* The address keeps the choice, for a reload and for others. */
+function showStore(domainPrefix) {
+  byId("timeline").dataset.store = domainPrefix;
+  history.replaceState(null, "", "/?store=" + encodeURIComponent(domainPrefix));
+  redrawTimeline();
+}
+
+let redrawing = false;
+let redrawAgain = false;
+/* One question at a time, so that no older answer comes after a newer one. */
+async function redrawTimeline() {
+  redrawAgain = true;
+  if (redrawing) return;
+  redrawing = true;
+  while (redrawAgain) {
+    redrawAgain = false;
+    try {
+      const asked = shownStore() ? "?store=" + encodeURIComponent(shownStore()) : "";
+      const response = await fetch("/console/timeline" + asked);
+      if (!redrawAgain) showTimeline(await response.json());
+    } catch {
+      /* The sandbox has ended. The events have as well, and the page says so. */
+    }
+  }
+  redrawing = false;
+}
+
+function showTimeline(piece) {
+  const panel = byId("timeline");
+  panel.dataset.store = piece.store;
+  panel.hidden = !piece.store;
+  byId("timeline-store").value = piece.store;
+  const scrolled = byId("timeline-story")?.scrollTop;
+  put(piece);
+  if (scrolled) byId("timeline-story")?.scrollTo(0, scrolled);
+}
 
 async function press(button) {
   const { action, user } = button.dataset;
@@ -77,11 +130,13 @@ async function copy(button, text) {
 }
 
 /* Replaces a piece by its new version. Open parts stay open and the focus stays, or a person could not go on. */
-function put(event) {
-  const { id, html } = read(event);
+function put({ id, html }) {
   const old = byId(id);
   if (!old) return;
   const next = elementOf(html);
+  const alarm = next.querySelector("[data-alarm]");
+  const known = old.querySelector("[data-alarm]")?.dataset.alarm;
+  if (alarm && alarm.dataset.alarm !== known) say(alarm.textContent);
   for (const details of old.querySelectorAll("details[open]")) {
     const same = next.querySelector("#" + CSS.escape(details.id));
     if (same) same.open = true;
@@ -116,6 +171,11 @@ function tick() {
     countdown.firstElementChild.textContent = left > 0 ? clockWords(left) : countdown.dataset.over;
     const bar = countdown.querySelector("progress");
     if (bar) bar.value = Math.max(0, left);
+  }
+  const body = byId("timeline-body");
+  if (body.dataset.changesAt && Number(body.dataset.changesAt) <= now) {
+    body.dataset.changesAt = "";
+    redrawTimeline();
   }
 }
 

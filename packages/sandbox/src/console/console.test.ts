@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { type Client, startClient } from "../../testing/client.js";
+import { virtualClock } from "../index.js";
 
 test("before the first login the page says what to do next", async () => {
   const client = await startClient();
   const page = await textOf(client, "/");
   expect(page).toContain("No store is connected yet");
-  expect(page).toContain("0 of 6 connected");
+  expect(page).toContain("0 of 6 with access");
   expect(page).toContain(client.sandbox.application.clientSecret);
   for (const { name } of client.sandbox.stores) expect(page).toContain(name.replace("'", "&#39;"));
 });
@@ -85,6 +86,44 @@ for (const [action, user, effect, expected] of buttons) {
   });
 }
 
+test("after heal it says until when the application remembers a 429, until it asks again", async () => {
+  const clock = virtualClock();
+  const client = await startClient({ clock });
+  await client.login();
+  const heal = async () => {
+    const answer = await press(client, { action: "heal", domainPrefix: client.store });
+    return ((await answer.json()) as { said: string }).said;
+  };
+  const memory = /remembers the 429 until \d\d:\d\d:\d\d/;
+
+  client.sandbox.limit(client.store, 60_000);
+  expect(await heal()).not.toMatch(memory); // nobody has met it
+
+  client.sandbox.limit(client.store, 60_000);
+  await client.refresh("whichever");
+  expect(await textOf(client, "/")).not.toMatch(memory); // the limit itself is shown
+  expect(await heal()).toMatch(memory);
+  expect(await textOf(client, "/")).toMatch(memory);
+  clock.advance(60_000);
+  expect(await textOf(client, "/")).not.toMatch(memory);
+
+  client.sandbox.limit(client.store, 60_000);
+  await client.refresh("whichever");
+  await heal();
+  await client.refresh("whichever");
+  expect(await textOf(client, "/")).not.toMatch(memory);
+});
+
+test("a 429 that a fault answers is remembered as well", async () => {
+  const client = await startClient();
+  client.sandbox.fault(429);
+  await client.refresh("whichever");
+  expect(await textOf(client, "/")).toContain("remembers the 429 until");
+  client.sandbox.fault(429, { endpoint: "api", domainPrefix: "rosas-bikes" });
+  await client.call("/api/products", undefined, {}, "rosas-bikes");
+  expect((await textOf(client, "/")).match(/remembers the 429/g)).toHaveLength(1); // the API's says nothing of tokens
+});
+
 const refusals: [what: string, headers: Record<string, string>, status: number][] = [
   ["without the page's token", { "x-page-token": "" }, 403],
   ["with a guessed token", { "x-page-token": "guess" }, 403],
@@ -122,11 +161,11 @@ test("what happens arrives as events, without secrets", async () => {
   const { access_token, refresh_token } = await client.login();
   const seen = await readUntil(
     events,
-    (text) => text.includes("Connected") && text.includes("authorization_code"),
+    (text) => text.includes("Has access") && text.includes("authorization_code"),
   );
   expect(seen).toContain(`event: request`);
   expect(seen).toContain(`"id":"store-${client.store}"`);
-  expect(seen).toContain("1 of 6 connected");
+  expect(seen).toContain("1 of 6 with access");
   for (const token of [access_token, refresh_token]) expect(seen).not.toContain(token);
 });
 

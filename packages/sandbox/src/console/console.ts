@@ -15,6 +15,7 @@ import { act } from "./actions.js";
 import { consoleScript } from "./browser-script.js";
 import { watch } from "./live.js";
 import { consolePage } from "./page.js";
+import { timelineAnswer } from "./timeline.js";
 
 /** The pages for people at the root of the sandbox. None of their own requests is logged. */
 export interface ConsolePages {
@@ -26,9 +27,10 @@ export function openConsole(service: Service, controls: Controls): ConsolePages 
   // Another site's page can send requests here but cannot read this page, so it does not know this value.
   const pageToken = newPageId();
   const pages: Record<string, (request: Incoming) => Answer> = {
-    "/": () => consolePage(service, pageToken),
+    "/": ({ query }) => consolePage(service, pageToken, storeIn(query)),
     "/sandbox.css": () => asset("text/css", stylesheet),
     "/sandbox.js": () => asset("text/javascript", consoleScript),
+    "/console/timeline": ({ query }) => timelineAnswer(service, storeIn(query)),
     // For programs that did not start the sandbox themselves and have no `sandbox.requests`.
     "/console/requests": () => jsonAnswer(200, service.log.entries()),
   };
@@ -37,7 +39,8 @@ export function openConsole(service: Service, controls: Controls): ConsolePages 
     handles: ({ path }) => Object.hasOwn(pages, path) || path.startsWith("/console/"),
     answer(request, response) {
       const isReading = request.method === "GET" || request.method === "HEAD";
-      if (request.path === "/console/actions") return sendAnswer(response, act(controls, pageToken, request));
+      if (request.path === "/console/actions")
+        return sendAnswer(response, act(service, controls, pageToken, request));
       if (!isReading) return sendAnswer(response, methodNotAllowed("GET, HEAD"));
       // Another site's page could open such streams and keep their connections for as long as it likes.
       if (request.path === "/console/events" && !isCrossSite(request)) return watch(service, response);
@@ -46,6 +49,9 @@ export function openConsole(service: Service, controls: Controls): ConsolePages 
     },
   };
 }
+
+/** The store whose timeline a person chose. */
+const storeIn = (query: URLSearchParams) => query.get("store") ?? undefined;
 
 function asset(type: string, body: string): Answer {
   return {

@@ -22,6 +22,16 @@ export function duration(ms: number): string {
   return unit ? `${ms / unit[1]} ${unit[0]}` : `${ms} ms`;
 }
 
+/** In the time zone of the machine that runs the sandbox, which is the person's own. */
+export const timeOfDay = (at: number): string => new Date(at).toLocaleTimeString("en-GB");
+
+/** The time of day, with the day before it unless it is today's. */
+export function momentOf(at: number, now: number): string {
+  const day = (instant: number) =>
+    new Date(instant).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  return day(at) === day(now) ? timeOfDay(at) : `${day(at)}, ${timeOfDay(at)}`;
+}
+
 /** A secret, as far as the sandbox still knows it: its last four characters. */
 export const masked = (ending: string): Html => html`<code>••••${ending}</code>`;
 

@@ -7,16 +7,22 @@ import type { Service } from "../service/service-state.js";
 import { duration } from "./formatting.js";
 import { requestRow } from "./request-row.js";
 import { storeCard } from "./retailer-card.js";
+import { timelinePanel } from "./timeline.js";
 
-/** The whole console, as it looks now. Its script keeps the pieces below up to date. */
-export function consolePage(service: Service, pageToken: string): Answer {
+/**
+ * The whole console, as it looks now, with the timeline of the chosen store. Its script keeps the pieces below up to
+ * date.
+ */
+export function consolePage(service: Service, pageToken: string, chosenStore?: string): Answer {
   const { retailers, log } = service;
   const body = html`
 <a class="skip" href="#stores">Skip to the stores</a>
 ${topBar(service)}
+${onThisPage}
 <main class="console">
   <div class="column">
     ${overview(service)}
+    ${timelinePanel(service, chosenStore)}
     <section id="stores" class="stores" aria-label="Stores" tabindex="-1">
       ${retailers.all.map(({ domainPrefix }) => storeCard(service, domainPrefix))}
     </section>
@@ -24,8 +30,10 @@ ${topBar(service)}
   <div class="column side">
     <section class="panel tape" aria-labelledby="requests-title">
       <h2 id="requests-title">Requests</h2>
-      <p class="tape-empty">Nothing yet. What your application sends appears here the moment it arrives, without its secrets.</p>
-      <ol id="requests" role="log" aria-label="Requests, newest first" tabindex="0">${[...log.latest(100)].reverse().map((entry) => requestRow(service, entry))}</ol>
+      <p class="nothing">Nothing yet. What your application sends appears here the moment it arrives, without its secrets.</p>
+      <div class="roll" role="region" aria-label="Requests, newest first" tabindex="0">
+        <ol id="requests">${[...log.latest(100)].reverse().map((entry) => requestRow(service, entry))}</ol>
+      </div>
     </section>
     ${applicationPanel(service)}
   </div>
@@ -42,13 +50,14 @@ ${tokenDialog}`;
   );
 }
 
-/** How many stores are connected; if none ever was, the first steps too. */
+/** How many stores have access; if none ever had, the first steps too. */
 export function overview(service: Service): Html {
   const { retailers, grants } = service;
-  const connected = retailers.all.filter(({ domainPrefix }) => grants.of(domainPrefix).some(isUsable)).length;
+  const open = retailers.all.filter(({ domainPrefix }) => grants.of(domainPrefix).some(isUsable)).length;
   return html`
 <section id="overview" class="overview" aria-labelledby="stores-title">
-  <h1 id="stores-title">Stores <span class="quiet">${connected} of ${retailers.all.length} connected</span></h1>
+  <h1 id="stores-title">Stores <span class="quiet">${open} of ${retailers.all.length} with access</span></h1>
+  ${open > 0 && html`<p class="quiet">This is what the service knows: if your application disconnects a store, nobody tells it, and the tokens stay good here.</p>`}
   ${retailers.all.every((retailer) => retailer.approvedAt === undefined) && firstSteps(service)}
 </section>`;
 }
@@ -67,11 +76,14 @@ function topBar({ settings }: Service): Html {
   return html`
 <header class="top">
   ${brand}
-  <nav aria-label="On this page"><a href="#stores">Stores</a> <a href="#requests-title">Requests</a> <a href="#application">Settings</a></nav>
   <dl class="facts">${facts.map(([what, how]) => html`<div><dt>${what}</dt><dd>${how}</dd></div>`)}</dl>
   <p id="live" class="live" role="status">Connecting…</p>
 </header>`;
 }
+
+/** On a narrow screen it stays at the top, where everything else is one below the other. */
+const onThisPage = html`
+<nav class="on-this-page" aria-label="On this page"><a href="#stores">Stores</a><a href="#timeline">Timeline</a><a href="#requests-title">Requests</a><a href="#application">Settings</a></nav>`;
 
 /** The next steps of a person who opened this page before connecting a store. */
 function firstSteps({ addresses, settings }: Service): Html {

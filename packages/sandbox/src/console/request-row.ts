@@ -1,6 +1,7 @@
 import { type Html, html } from "../service/pages/html.js";
 import type { LoggedRequest } from "../service/request-log.js";
 import type { Service } from "../service/service-state.js";
+import { timeOfDay } from "./formatting.js";
 
 /** One request as a line of the list. The store's name stands in it, so its part of the path is left out. */
 export function requestRow({ retailers }: Service, entry: LoggedRequest): Html {
@@ -31,6 +32,3 @@ function outcomeOf({ status, fault }: LoggedRequest): { words: string; className
   if (fault === "reset" || fault === "reset-after") return { words: "reset", className: "bad" };
   return { words: fault === "late" ? "held" : "…", className: "wait" };
 }
-
-/** In the time zone of the machine that runs the sandbox, which is the person's own. */
-const timeOfDay = (at: number) => new Date(at).toLocaleTimeString("en-GB");

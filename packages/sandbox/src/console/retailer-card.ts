@@ -4,7 +4,9 @@ import { type Html, html } from "../service/pages/html.js";
 import { type PersonalToken, users } from "../service/personal-tokens.js";
 import type { Retailer } from "../service/retailer-accounts.js";
 import type { Service } from "../service/service-state.js";
-import { countdown, masked } from "./formatting.js";
+import type { TokenEvent } from "../service/token-history.js";
+import { countdown, masked, momentOf, timeOfDay } from "./formatting.js";
+import { openAlarm } from "./timeline-steps.js";
 
 /** One store: the tokens of its newest login, the faults that were asked for, and the buttons for them. */
 export function storeCard(service: Service, prefix: string): Html {
@@ -21,16 +23,26 @@ export function storeCard(service: Service, prefix: string): Html {
     <h2>${name}<small>${domainPrefix}</small></h2>
     <span class="tag ${state.className}">${state.words}</span>
   </header>
-  ${newest ? grantRows(service, newest, grants.length - 1) : html`<p class="nothing">${state.hint}</p>`}
+  ${tokenRows(service, newest)}
+  ${newest ? knowledge(service, retailer, grants.length - 1) : html`<p class="nothing">${state.hint}</p>`}
+  ${alarm(service, domainPrefix)}
   ${troubles(service, domainPrefix)}
   ${buttons(service, domainPrefix, newest)}
   ${personalTokens(service, domainPrefix)}
 </article>`;
 }
 
-/** The store's state in one word. The newest login decides: earlier ones may live on, but the client has the newest. */
+/**
+ * The store's state in few words, as the service knows it: whether the application still has the tokens, nobody tells
+ * it. The newest login decides: earlier ones may live on, but the client has the newest.
+ */
 function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Grant | undefined) {
-  if (newest && isUsable(newest)) return { className: "good", words: "Connected", hint: "" };
+  if (newest && isUsable(newest)) {
+    const isSuspect = alarmOf(service, domainPrefix) !== undefined;
+    return isSuspect
+      ? { className: "bad", words: "May be lost", hint: "" }
+      : { className: "good", words: "Has access", hint: "" };
+  }
   if (newest) return { className: "bad", words: "Login needed", hint: "" };
   if (service.codes.isWaiting(domainPrefix)) {
     return {
@@ -40,21 +52,54 @@ function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newes
     };
   }
   const hint =
-    approvedAt === undefined ? "Nobody of this store has logged in yet." : "Approved before, no tokens now.";
-  return { className: "none", words: "Not connected", hint };
+    approvedAt === undefined
+      ? "Nobody of this store has logged in yet."
+      : "Approved before, but that code was never exchanged.";
+  return { className: "none", words: "No access", hint };
 }
 
-function grantRows(service: Service, grant: Grant, earlier: number): Html {
-  const access = grant.access.at(-1); // the client has this one; without rotation, earlier ones may live on
-  const renewed = grant.renewals === 1 ? "renewed once" : `renewed ${grant.renewals} times`;
+/** Also without a login, so that all cards have the same rows. */
+function tokenRows(service: Service, grant: Grant | undefined): Html {
+  const access = grant?.access.at(-1); // the client has this one; without rotation, earlier ones may live on
   return html`
   <dl class="tokens">
     <div><dt>Access token</dt><dd>${access ? masked(access.ending) : "none"}</dd>
       <dd class="left">${access && countdown(service, access.expiresAt, "expired", access.issuedAt)}</dd></div>
-    <div><dt>Refresh token</dt><dd>${masked(grant.refresh.ending)}</dd>
-      <dd class="left">${isUsable(grant) ? (grant.renewals === 0 ? "not used yet" : renewed) : html`<b class="bad">refused</b>`}</dd></div>
-  </dl>
-  ${earlier > 0 && html`<p class="nothing">${earlier === 1 ? "One earlier login" : `${earlier} earlier logins`} of this store as well.</p>`}`;
+    <div><dt>Refresh token</dt><dd>${grant ? masked(grant.refresh.ending) : "none"}</dd>
+      <dd class="left">${grant && refreshTokenWords(grant)}</dd></div>
+  </dl>`;
+}
+
+function refreshTokenWords(grant: Grant): Html {
+  if (!isUsable(grant)) return html`<b class="bad">refused</b>`;
+  if (grant.renewals === 0) return html`not used yet`;
+  return html`${grant.renewals === 1 ? "renewed once" : `renewed ${grant.renewals} times`}`;
+}
+
+/** When the tokens were last of use to somebody, and the way to their timeline. */
+function knowledge(service: Service, { domainPrefix, name }: Retailer, earlier: number): Html {
+  const usedAt = service.history.of(domainPrefix)?.usedAt;
+  const used = usedAt !== undefined && `Last used at ${momentOf(usedAt, service.now())}.`;
+  const others =
+    earlier > 0 && ` ${earlier === 1 ? "One earlier login" : `${earlier} earlier logins`} as well.`;
+  return html`<p class="nothing">${used}${others} ${timelineLink(domainPrefix, name)}</p>`;
+}
+
+/** Works without the script, which only spares the reload. */
+function timelineLink(domainPrefix: string, name: string): Html {
+  return html`<a id="timeline-of-${domainPrefix}" href="/?store=${domainPrefix}#timeline" data-timeline="${domainPrefix}">Timeline<span class="unseen"> of ${name}</span></a>`;
+}
+
+/** The script says it aloud when it is new. */
+function alarm(service: Service, domainPrefix: string): Html {
+  const event = alarmOf(service, domainPrefix);
+  if (!event) return html``;
+  return html`<p class="alarm" data-alarm="${event.id}"><b>A spent refresh token was sent</b> at ${momentOf(event.at, service.now())}. The application may have lost this store.</p>`;
+}
+
+function alarmOf({ history }: Service, domainPrefix: string): TokenEvent | undefined {
+  const story = history.of(domainPrefix);
+  return story && openAlarm(story);
 }
 
 /** The faults and the limit that wait for this store, and the button that removes them; nothing if there are none. */
@@ -66,12 +111,19 @@ function troubles(service: Service, domainPrefix: string): Html {
   const limited =
     limitedUntil !== undefined &&
     html`<li>${places.token}: answers 429, ${countdown(service, limitedUntil, "over")}</li>`;
-  if (!limited && faults.length === 0) return html``;
+  if (!limited && faults.length === 0) return remembered(service, domainPrefix);
   return html`
   <div class="troubles">
     <ul aria-label="Set up to go wrong">${limited}${faults}</ul>
     ${button(domainPrefix, "heal", "Heal", true, "primary")}
   </div>`;
+}
+
+/** After a limit ended early, the application still waits: it was told until when, and that cannot be taken back. */
+function remembered(service: Service, domainPrefix: string): Html {
+  const until = service.rateLimiter.rememberedUntil(domainPrefix);
+  if (until === undefined) return html``;
+  return html`<p class="memo">The application remembers the 429 until ${timeOfDay(until)}, and may send no token request before: ${countdown(service, until, "over")}</p>`;
 }
 
 function buttons(service: Service, domainPrefix: string, newest: Grant | undefined): Html {

@@ -11,7 +11,7 @@ export const stylesheet = `
   --good: #0b5f43; --good-bg: #dcefe4;
   --warn: #754800; --warn-bg: #fbecc9;
   --bad: #a02a14; --bad-bg: #fbe3dc;
-  --wait: #3b4f86; --wait-bg: #e3e8f7;
+  --wait: #3b4f86; --wait-bg: #e3e8f7; --wait-ink: #ffffff;
   --shadow: 0 1px 2px rgb(40 36 24 / .06), 0 8px 24px -12px rgb(40 36 24 / .14);
   --sans: ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Code", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
@@ -24,7 +24,7 @@ export const stylesheet = `
     --good: #8fe0bf; --good-bg: #14382c;
     --warn: #f2cd86; --warn-bg: #3b2d10;
     --bad: #ffb3a0; --bad-bg: #46211a;
-    --wait: #b9c8f5; --wait-bg: #252e4a;
+    --wait: #b9c8f5; --wait-bg: #252e4a; --wait-ink: #131a2e;
     --shadow: 0 1px 2px rgb(0 0 0 / .4);
   }
 }
@@ -65,6 +65,8 @@ button.primary:hover:not(:disabled) { background: var(--accent-hover); border-co
 .tag.bad { color: var(--bad); background: var(--bad-bg); border-color: transparent; }
 .tag.wait { color: var(--wait); background: var(--wait-bg); border-color: transparent; }
 b.bad { color: var(--bad); font-weight: 600; }
+
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
 /* The consent page, and the page for problems */
 .consent { display: grid; place-items: center; min-height: 100vh; padding: 1.5rem 1rem; }
@@ -116,7 +118,7 @@ b.bad { color: var(--bad); font-weight: 600; }
 .facts div { display: flex; gap: .375rem; }
 .facts dt { color: var(--quiet); }
 .facts dd { font-weight: 550; font-variant-numeric: tabular-nums; }
-.top nav { display: none; gap: 1rem; font-size: .875rem; }
+.on-this-page { display: none; }
 .live { display: flex; align-items: center; gap: .5rem; font-size: .8125rem; font-weight: 550; color: var(--quiet); }
 .live::before { content: ""; width: .5rem; height: .5rem; border-radius: 50%; background: var(--edge); }
 .live[data-state="on"] { color: var(--good); }
@@ -132,10 +134,11 @@ b.bad { color: var(--bad); font-weight: 600; }
 /* Beside the stores, and never taller than the window: the till roll scrolls by itself. */
 .side { position: sticky; top: 1.5rem; display: flex; flex-direction: column; max-height: calc(100vh - 7.5rem); }
 .side .tape { flex: 0 1 auto; display: flex; flex-direction: column; }
-.side .tape:not(:has(ol:empty)) { min-height: 12rem; }
+.side .tape:has(li) { min-height: 12rem; }
 .side .application { flex: none; }
 .overview h1 { font-size: 1.625rem; }
 .overview h1 .quiet { font-size: 1rem; letter-spacing: 0; margin-left: .375rem; }
+.overview > p { margin-top: .375rem; font-size: .875rem; font-weight: 400; max-width: 72ch; }
 .first-steps { margin-top: 1.25rem; padding: 1.5rem; }
 .first-steps h2 { font-size: 1.125rem; }
 .first-steps ol { display: grid; gap: .5rem; margin-top: .875rem; counter-reset: step; max-width: 62ch; }
@@ -145,10 +148,12 @@ b.bad { color: var(--bad); font-weight: 600; }
   display: grid; place-items: center; font-size: .75rem; font-weight: 650; color: var(--good); background: var(--good-bg);
 }
 
-.stores { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(21.5rem, 100%), 1fr)); align-items: start; }
-.stores:focus { outline: none; }
-.stores, .tape h2, .application { scroll-margin-top: 1rem; }
-.store { padding: 1.125rem 1.25rem .25rem; }
+.stores { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(21.5rem, 100%), 1fr)); }
+.stores:focus, #timeline-title:focus { outline: none; }
+.stores, .tape h2, .application, .timeline { scroll-margin-top: 1rem; }
+/* All cards of a row end at the same height, with their buttons in one line. */
+.store { display: flex; flex-direction: column; padding: 1.125rem 1.25rem .25rem; }
+.store .actions { margin-top: auto; padding-top: 1rem; }
 .store > header { display: flex; align-items: center; gap: .75rem; }
 .store h2 small { display: block; }
 .store h2 { flex: 1; min-width: 0; font-size: 1.0625rem; overflow-wrap: anywhere; }
@@ -167,7 +172,10 @@ progress::-moz-progress-bar { background: var(--accent); }
 .troubles { display: flex; align-items: center; gap: .75rem; margin-top: .875rem; padding: .5rem .5rem .5rem .75rem; border-radius: .625rem; color: var(--warn); background: var(--warn-bg); }
 .troubles ul { flex: 1; display: grid; gap: .25rem; font-size: .875rem; font-weight: 550; line-height: 1.35; }
 .troubles .primary { font-size: .8125rem; min-height: 2rem; padding: .3125rem .875rem; }
-.actions { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .5rem; margin: 1rem 0; }
+.memo { margin-top: .875rem; padding: .5rem .75rem; border-radius: .625rem; font-size: .875rem; line-height: 1.4; color: var(--wait); background: var(--wait-bg); }
+.memo:has(.over) { display: none; }
+.alarm { margin-top: .875rem; padding: .625rem .75rem; border-radius: .625rem; font-size: .875rem; line-height: 1.4; color: var(--bad); background: var(--bad-bg); box-shadow: inset .25rem 0 0 var(--bad); }
+.actions { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .5rem; margin: 0 0 1rem; }
 .actions button { font-size: .8125rem; padding: .4375rem .375rem; }
 .store details { border-top: 1px solid var(--line); margin: 0 -1.25rem; padding: 0 1.25rem; }
 summary { display: flex; align-items: center; gap: .5rem; padding: .75rem 0; font-size: .875rem; font-weight: 550; color: var(--quiet); cursor: pointer; list-style: none; }
@@ -186,11 +194,11 @@ summary:hover { color: var(--ink); }
 .tape { padding: 1.125rem 0 0; overflow: hidden; }
 .tape h2, .application h2 { font-size: 1.0625rem; }
 .tape h2 { padding: 0 1.25rem; }
-.tape ol { min-height: 0; overflow-y: auto; margin-top: .75rem; border-top: 1px dashed var(--edge); }
-.tape ol:empty { display: none; }
-.tape ol:focus-visible { outline-offset: -2px; }
-.tape-empty { padding: .5rem 1.25rem 1.25rem; font-size: .875rem; color: var(--quiet); }
-.tape-empty:not(:has(+ ol:empty)) { display: none; }
+.roll { min-height: 0; overflow-y: auto; margin-top: .75rem; border-top: 1px dashed var(--edge); }
+.roll:not(:has(li)) { display: none; }
+.roll:focus-visible { outline-offset: -2px; }
+.tape .nothing { padding: 0 1.25rem 1.25rem; }
+.tape:has(li) .nothing { display: none; }
 .tape li {
   display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .125rem .75rem; padding: .625rem 1.25rem;
   font: .8125rem/1.4 var(--mono); border-bottom: 1px dashed var(--edge);
@@ -208,6 +216,61 @@ summary:hover { color: var(--ink); }
   .tape li.new { animation: print .35s ease-out; }
   @keyframes print { from { background: var(--good-bg); transform: translateY(-.5rem); opacity: 0; } }
 }
+
+/* The tokens of one store over time. What lives is drawn in full colour, and what has ended in a pale one. */
+.timeline { padding: 1.125rem 1.25rem 1.25rem; min-width: 0; }
+.timeline[hidden] { display: none; }
+.timeline > header { display: flex; flex-wrap: wrap; align-items: center; gap: .375rem .75rem; }
+/* The title takes what room there is beside the choice; below it the choice takes the whole line. */
+.timeline h2 { font-size: 1.0625rem; flex: 999 1 auto; }
+.timeline select { flex: 1 1 auto; }
+select {
+  font: 550 .875rem/1.25 var(--sans); color: var(--ink); background: var(--card); max-width: 100%; min-width: 0;
+  border: 1px solid var(--edge); border-radius: .5rem; padding: .4375rem .5rem; min-height: 2.25rem;
+}
+.timeline .alarm { margin-top: 1rem; font-size: .9375rem; padding: .75rem 1rem; }
+.chart { display: block; margin-top: 1rem; overflow: visible; font: 600 11px/1 var(--sans); font-variant-numeric: tabular-nums; }
+.chart line { stroke: var(--line); }
+.chart line.now { stroke: var(--quiet); stroke-dasharray: 3 3; }
+.chart line.lost { stroke: var(--bad); stroke-width: 2.5; }
+.chart .tick, .chart .login { fill: var(--quiet); font-weight: 450; }
+.bar rect { stroke: var(--card); stroke-width: 2; }
+.bar.refresh rect { fill: var(--good-bg); } .bar.refresh text { fill: var(--good); }
+.bar.access rect { fill: var(--wait-bg); } .bar.access text { fill: var(--wait); }
+.bar.refresh.is-live rect { fill: var(--accent); } .bar.refresh.is-live text { fill: var(--accent-ink); }
+.bar.access.is-live rect { fill: var(--wait); } .bar.access.is-live text { fill: var(--wait-ink); }
+.bar.is-resent rect { fill: var(--bad-bg); stroke: var(--bad); } .bar.is-resent text { fill: var(--bad); }
+.bar.ahead rect { opacity: .3; }
+[class^="mark-"] { overflow: visible; }
+[class^="mark-"] circle { fill: var(--card); stroke: var(--quiet); stroke-width: 1.5; }
+[class^="mark-"] path { fill: none; stroke: var(--quiet); stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; }
+.mark-login circle, .mark-renewed circle { fill: var(--accent); stroke: var(--card); }
+.mark-login path, .mark-renewed path { stroke: var(--accent-ink); }
+.mark-refused circle, .mark-stopped circle, .mark-revoked circle { fill: var(--bad-bg); stroke: var(--bad); }
+.mark-refused path, .mark-stopped path, .mark-revoked path { stroke: var(--bad); }
+.mark-rejected circle { fill: var(--warn-bg); stroke: var(--warn); }
+.mark-rejected path { stroke: var(--warn); }
+.mark-lost circle { fill: var(--bad); stroke: var(--card); }
+.mark-lost path { stroke: var(--card); stroke-width: 2.5; }
+.legend { display: flex; flex-wrap: wrap; gap: .125rem 1rem; margin-top: .375rem; font-size: .8125rem; color: var(--quiet); }
+.legend li { display: flex; align-items: center; gap: .375rem; }
+.swatch { width: .875rem; height: .625rem; border-radius: .1875rem; background: var(--line); }
+.swatch.refresh { background: var(--accent); }
+.swatch.access { background: var(--wait); }
+.story { margin: .875rem -1.25rem -1.25rem; padding: 0 1.25rem; max-height: 14.5rem; overflow-y: auto; border-top: 1px dashed var(--edge); }
+.story:focus-visible { outline-offset: -2px; }
+.story ol { display: grid; grid-template-columns: auto minmax(0, 1fr); }
+.story li { display: grid; grid-column: 1 / -1; grid-template-columns: subgrid; gap: .75rem; margin: 0 -1.25rem; padding: .4375rem 1.25rem; font-size: .875rem; border-bottom: 1px dashed var(--line); }
+.story li:last-child { border-bottom: 0; }
+.story time { font: .8125rem/1.625 var(--mono); color: var(--quiet); font-variant-numeric: tabular-nums; }
+.story b { font-weight: 650; }
+.story small { color: var(--quiet); overflow-wrap: anywhere; }
+.story p { overflow-wrap: anywhere; }
+.story .is-refused b, .story .is-stopped b, .story .is-revoked b { color: var(--bad); }
+.story .is-rejected b { color: var(--warn); }
+.story .is-cut { background: var(--warn-bg); } .story .is-cut, .story .is-cut :is(time, small) { color: var(--warn); }
+.story .is-lost { background: var(--bad-bg); box-shadow: inset .25rem 0 0 var(--bad); } .story .is-lost, .story .is-lost :is(time, small) { color: var(--bad); }
+
 .application { padding: .25rem 0; }
 .application dl { margin-bottom: .5rem; }
 .application h2 { padding: 0; }
@@ -231,22 +294,38 @@ dialog p { margin-top: .5rem; color: var(--quiet); }
 @media (max-width: 64rem) {
   .console { grid-template-columns: minmax(0, 1fr); }
   .side { position: static; max-height: none; }
-  .tape ol { max-height: 70vh; }
+  .roll { max-height: 70vh; }
   .top { gap: .5rem 1.5rem; }
-  .top nav { display: flex; flex: 1; }
   .facts { order: 3; flex: 1 0 100%; }
+  .on-this-page {
+    display: flex; gap: 1rem; position: sticky; top: 0; z-index: 1; padding: 0 clamp(1rem, 3vw, 2.5rem);
+    background: var(--card); border-bottom: 1px solid var(--line);
+  }
+  .on-this-page a { padding: .75rem 0; font-size: .875rem; font-weight: 550; text-decoration: none; }
+  .on-this-page a:hover { text-decoration: underline; }
+  .on-this-page a:focus-visible { outline-offset: -3px; }
+  .with-console:has(.timeline[hidden]) .on-this-page [href="#timeline"] { display: none; }
+  .stores, .tape h2, .application, .timeline { scroll-margin-top: 4rem; }
 }
 @media (max-height: 48rem) {
   .side { position: static; max-height: none; }
-  .tape ol { max-height: 70vh; }
+  .roll { max-height: 70vh; }
 }
 @media (max-width: 40rem) {
+  .on-this-page { justify-content: space-between; gap: .5rem; }
   .brand { flex: 1; }
-  .top nav { order: 2; flex: 1 0 100%; }
   .console { padding-top: 1.25rem; gap: 1.25rem; }
   .store { padding: 1rem 1rem .25rem; }
   .store details { margin: 0 -1rem; padding: 0 1rem; }
-  .tokens > div { grid-template-columns: 6.5rem auto 1fr; gap: .5rem; }
+  .store > header { flex-wrap: wrap; }
+  .store h2 { flex-basis: 8rem; }
+  .tokens > div { grid-template-columns: 6.25rem auto minmax(0, 1fr); gap: .5rem; }
+  progress { width: 4.5rem; }
   .sheet { padding: 1.5rem 1.25rem; }
+  .timeline { padding: 1rem; }
+  .story { margin: .875rem -1rem -1rem; padding: 0 1rem; max-height: 20rem; }
+  .story ol { grid-template-columns: minmax(0, 1fr); }
+  .story li { gap: 0; }
+  .tick.minor { display: none; }
 }
 `;

@@ -1,0 +1,98 @@
+import { type Answer, jsonAnswer } from "../service/http.js";
+import { type Html, html } from "../service/pages/html.js";
+import type { Service } from "../service/service-state.js";
+import type { StoreHistory } from "../service/token-history.js";
+import { hasEnded } from "../service/token-records.js";
+import { momentOf } from "./formatting.js";
+import { timelineChart } from "./timeline-chart.js";
+import { isSpentTokenSent, openAlarm, type Step, stepsOf } from "./timeline-steps.js";
+import { tell } from "./timeline-words.js";
+
+/** The tokens of one store over time. `asked` is the store that a person chose; by default the last that changed. */
+export function timelinePanel(service: Service, asked: string | undefined): Html {
+  const { retailers } = service;
+  const domainPrefix = chosenStore(service, asked);
+  return html`
+<section id="timeline" class="panel timeline" aria-labelledby="timeline-title" data-store="${domainPrefix}" ${domainPrefix === "" && html`hidden`}>
+  <header>
+    <h2 id="timeline-title" tabindex="-1">Timeline</h2>
+    <label class="unseen" for="timeline-store">Store</label>
+    <select id="timeline-store" autocomplete="off">
+      ${retailers.all.map((retailer) => html`<option value="${retailer.domainPrefix}" ${retailer.domainPrefix === domainPrefix && html`selected`}>${retailer.name}</option>`)}
+    </select>
+  </header>
+  ${timelineBody(service, domainPrefix)}
+</section>`;
+}
+
+/** The changing part, for the page's script. */
+export function timelineAnswer(service: Service, asked: string | undefined): Answer {
+  const store = chosenStore(service, asked);
+  return jsonAnswer(200, {
+    now: service.now(),
+    store,
+    id: "timeline-body",
+    html: timelineBody(service, store).html,
+  });
+}
+
+/** Empty if nobody chose a store and nothing has happened to any. */
+function chosenStore({ retailers, history }: Service, asked: string | undefined): string {
+  const retailer = asked === undefined ? undefined : retailers.find(asked);
+  return retailer?.domainPrefix ?? history.latestStore() ?? "";
+}
+
+function timelineBody(service: Service, domainPrefix: string): Html {
+  const history = service.history.of(domainPrefix);
+  if (!history) {
+    return html`<div id="timeline-body"><p class="nothing">No token was issued to this store yet.</p></div>`;
+  }
+  const now = service.now();
+  const steps = stepsOf(history, now);
+  return html`
+<div id="timeline-body" data-changes-at="${nextEnd(history, now)}">
+  ${alarm(history, now)}
+  ${timelineChart(history, steps, now)}
+  ${legend}
+  <div class="story" id="timeline-story" role="region" aria-label="What happened to the tokens, newest first" tabindex="0">
+    <ol>${[...steps].reverse().map((step) => stepRow(step, now))}</ol>
+  </div>
+</div>`;
+}
+
+/** The instant at which the next token's own time is over, for the script: nothing else tells it then. */
+function nextEnd({ tokens }: StoreHistory, now: number): number | undefined {
+  const live = tokens.filter((token) => !hasEnded(token, now));
+  const next = Math.min(...live.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY));
+  return Number.isFinite(next) ? next : undefined;
+}
+
+/** A refresh token that was sent after it was spent: the one moment nobody should overlook. */
+function alarm(history: StoreHistory, now: number): Html {
+  const event = openAlarm(history);
+  if (!event?.sent) return html``;
+  const { name, replacedBy } = event.sent;
+  return html`
+  <div class="alarm">
+    <p><b>A spent refresh token was sent at ${momentOf(event.at, now)}.</b> It was ${name}, which ${replacedBy} had replaced. If your application does not have ${replacedBy}, it has lost this store, and only a new login brings it back.</p>
+  </div>`;
+}
+
+/** R and A are said here once, for the chart and the list. */
+const legend = html`
+  <ul class="legend" aria-label="Names">
+    <li><span class="swatch refresh" aria-hidden="true"></span>R: refresh token</li>
+    <li><span class="swatch access" aria-hidden="true"></span>A: access token</li>
+    <li><span class="swatch ended" aria-hidden="true"></span>pale: ended</li>
+    <li>one step per event, not to scale</li>
+  </ul>`;
+
+function stepRow(step: Step, now: number): Html {
+  const { lead, rest, by } = tell(step);
+  const className = isSpentTokenSent(step) ? "lost" : step.answerLost ? "cut" : step.type;
+  return html`
+<li class="is-${className}">
+  <time datetime="${new Date(step.at).toISOString()}">${momentOf(step.at, now)}</time>
+  <p><b>${lead}</b> ${rest} <small>${by}</small></p>
+</li>`;
+}
