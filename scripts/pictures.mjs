@@ -80,10 +80,13 @@ async function picturesOfLogin() {
     await page.reload();
     clock.advance(61_000);
     await page.reload();
+    clock.advance(3_600_000);
+    sandbox.expire(store);
+    await page.reload();
 
-    const console = await newPage(1200, 760);
+    const console = await newPage(1200, 980);
     await console.goto(sandbox.url);
-    await console.getByText("Harbour Coffee").first().waitFor();
+    await console.getByRole("heading", { name: "Harbour Coffee" }).waitFor();
     await shoot(console, "console");
   } finally {
     server.close();

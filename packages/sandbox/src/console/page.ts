@@ -9,10 +9,7 @@ import { requestRow } from "./request-row.js";
 import { storeCard } from "./retailer-card.js";
 import { timelinePanel } from "./timeline.js";
 
-/**
- * The whole console, as it looks now, with the timeline of the chosen store. Its script keeps the pieces below up to
- * date.
- */
+/** The whole console as it looks now, with the timeline of the chosen store. Its script keeps the pieces up to date. */
 export function consolePage(service: Service, pageToken: string, chosenStore?: string): Answer {
   const { retailers, log } = service;
   const body = html`

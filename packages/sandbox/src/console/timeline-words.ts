@@ -36,11 +36,9 @@ function what(step: Step): string {
     case "rejected":
       return `${sent?.name} was sent to the API after its end.`;
     case "expired":
-      return ownTime
-        ? `The time of ${list(ended)} is over.`
-        : `${list(ended)}, because the sandbox was asked to end access.`;
+      return ownTime ? `The time of ${list(ended)} is over.` : `${list(ended)}, ahead of time.`;
     case "stopped":
-      return `The sandbox was asked to refuse ${list(ended)} from now on.`;
+      return `No longer accepted: ${list(ended)}.`;
     case "revoked":
       return `${list(ended)}, because the code of that login was sent a second time (RFC 6749, 4.1.2).`;
   }

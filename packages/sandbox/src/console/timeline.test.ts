@@ -51,7 +51,7 @@ const stories: readonly Story[] = [
     },
     told: [
       "Rejected A1 was sent to the API after its end.",
-      `Expired A1, because the sandbox was asked to end access. ${asked}`,
+      `Expired A1, ahead of time. ${asked}`,
       "Login R1 and A1 issued.",
     ],
   },
@@ -91,7 +91,7 @@ const stories: readonly Story[] = [
     },
     told: [
       "Refused R1 was sent, which the sandbox was asked to refuse.",
-      `Stopped The sandbox was asked to refuse R1 from now on. ${asked}`,
+      `Stopped No longer accepted: R1. ${asked}`,
       "Login R1 and A1 issued.",
     ],
   },

@@ -175,7 +175,7 @@ progress::-moz-progress-bar { background: var(--accent); }
 .memo { margin-top: .875rem; padding: .5rem .75rem; border-radius: .625rem; font-size: .875rem; line-height: 1.4; color: var(--wait); background: var(--wait-bg); }
 .memo:has(.over) { display: none; }
 .alarm { margin-top: .875rem; padding: .625rem .75rem; border-radius: .625rem; font-size: .875rem; line-height: 1.4; color: var(--bad); background: var(--bad-bg); box-shadow: inset .25rem 0 0 var(--bad); }
-.actions { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .5rem; margin: 0 0 1rem; }
+.actions { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); grid-auto-rows: 1fr; gap: .5rem; margin: 0 0 1rem; }
 .actions button { font-size: .8125rem; padding: .4375rem .375rem; }
 .store details { border-top: 1px solid var(--line); margin: 0 -1.25rem; padding: 0 1.25rem; }
 summary { display: flex; align-items: center; gap: .5rem; padding: .75rem 0; font-size: .875rem; font-weight: 550; color: var(--quiet); cursor: pointer; list-style: none; }
@@ -257,7 +257,7 @@ select {
 .swatch { width: .875rem; height: .625rem; border-radius: .1875rem; background: var(--line); }
 .swatch.refresh { background: var(--accent); }
 .swatch.access { background: var(--wait); }
-.story { margin: .875rem -1.25rem -1.25rem; padding: 0 1.25rem; max-height: 14.5rem; overflow-y: auto; border-top: 1px dashed var(--edge); }
+.story { margin: .875rem -1.25rem -1.25rem; padding: 0 1.25rem; max-height: 12.25rem; overflow-y: auto; border-top: 1px dashed var(--edge); }
 .story:focus-visible { outline-offset: -2px; }
 .story ol { display: grid; grid-template-columns: auto minmax(0, 1fr); }
 .story li { display: grid; grid-column: 1 / -1; grid-template-columns: subgrid; gap: .75rem; margin: 0 -1.25rem; padding: .4375rem 1.25rem; font-size: .875rem; border-bottom: 1px dashed var(--line); }
