@@ -11,10 +11,9 @@ import { type Bar, isSpentTokenSent, type LoginLanes, lanesOf, type Step } from 
  */
 export function timelineChart(history: StoreHistory, allSteps: readonly Step[], now: number): Html {
   const steps = allSteps.slice(-mostSteps);
-  const at = (index: number) => `${((index / steps.length) * nowAt).toFixed(2)}%`;
-  const logins = lanesOf(history.tokens, steps, now);
-  const withNames = logins.length > 1;
-  const { rows, height } = rowsOf(logins, withNames);
+  const at = (index: number) => `${placeOf(index, steps).toFixed(2)}%`;
+  const { logins, leftOut } = lanesOf(history.tokens, steps, now);
+  const { rows, height } = rowsOf(logins);
   const resent = new Set(steps.filter(isSpentTokenSent).map(({ sent }) => sent?.name));
   return html`
 <svg class="chart" width="100%" height="${height + axisHeight}" aria-hidden="true" focusable="false">
@@ -26,15 +25,27 @@ export function timelineChart(history: StoreHistory, allSteps: readonly Step[], 
       : html`<text class="login" x="0" y="${row.y + 14}">Login ${row.login}</text>`,
   )}
   ${steps.map((step, index) => html`${isSpentTokenSent(step) && line(at(index), height, "lost")}${mark(step, at(index))}`)}
-  ${steps.map((step, index) => html`<text class="tick ${index % Math.ceil(steps.length / 4) > 0 && "minor"}" x="${at(index)}" y="${height + 16}">${timeOfDay(step.at)}</text>`)}
+  ${steps.map((step, index) => html`<text class="tick ${isMinor(index, steps) && "minor"}" x="${at(index)}" y="${height + 16}">${timeOfDay(step.at)}</text>`)}
   <text class="tick" x="${nowAt}%" y="${height + 16}">now</text>
-</svg>`;
+</svg>
+${leftOut > 0 && html`<p class="nothing">${leftOut === 1 ? "One more token" : `${leftOut} more tokens`} of this store, for which there is no room here.</p>`}`;
+}
+
+/** In percent. */
+function placeOf(index: number, steps: readonly Step[]): number {
+  return (index / steps.length) * nowAt;
+}
+
+/** Whether a phone has no room for the time of this step: only for four, and for "now". */
+function isMinor(index: number, steps: readonly Step[]): boolean {
+  const isBetween = index % Math.ceil(steps.length / 4) > 0;
+  return index > 0 && (isBetween || nowAt - placeOf(index, steps) < 20);
 }
 
 /** As many as a phone has room for. */
-const mostSteps = 10;
+const mostSteps = 8;
 /** Where "now" is, in percent. What lies behind it has not happened yet. */
-const nowAt = 86;
+const nowAt = 88;
 
 /** In pixels, from the top. */
 const marksHeight = 30;
@@ -50,12 +61,14 @@ interface Row {
   readonly bars?: readonly Bar[];
 }
 
-function rowsOf(logins: readonly LoginLanes[], withNames: boolean): { rows: Row[]; height: number } {
+function rowsOf(logins: readonly LoginLanes[]): { rows: Row[]; height: number } {
   const rows: Row[] = [];
   let y = marksHeight;
   for (const { login, lanes } of logins) {
-    if (withNames) rows.push({ y, login });
-    if (withNames) y += nameHeight;
+    if (logins.length > 1) {
+      rows.push({ y, login });
+      y += nameHeight;
+    }
     for (const bars of lanes) {
       rows.push({ y, login, bars });
       y += laneHeight;
@@ -78,7 +91,7 @@ function drawBar({ token, from, to }: Bar, { at, y, now, isResent }: Place): Htm
   const end = to === undefined ? `${nowAt}%` : at(to);
   const width = (Number.parseFloat(end) - Number.parseFloat(start)).toFixed(2);
   const className = `bar ${token.kind} ${isLive ? "is-live" : "is-over"} ${isResent ? "is-resent" : ""}`;
-  const bar = html`<svg class="${className}" x="${start}" y="${y}" width="${width}%" height="${barHeight}"><title>${titleOf(token)}</title><rect width="100%" height="100%" rx="4"/><text x="6" y="15">${token.name}</text></svg>`;
+  const bar = html`<svg class="${className}" x="${start}" y="${y}" width="${width}%" height="${barHeight}"><title>${titleOf(token)}</title><rect width="100%" height="100%" rx="4"/><text x="5" y="15">${token.name}</text></svg>`;
   if (!isLive) return bar;
   return html`${bar}<svg class="${className} ahead" x="${nowAt}%" y="${y}" width="${100 - nowAt}%" height="${barHeight}"><rect width="100%" height="100%" rx="4"/></svg>`;
 }

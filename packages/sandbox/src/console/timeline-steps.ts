@@ -22,6 +22,12 @@ export interface LoginLanes {
   readonly lanes: readonly (readonly Bar[])[];
 }
 
+export interface Lanes {
+  readonly logins: readonly LoginLanes[];
+  /** How many tokens there was no room for. */
+  readonly leftOut: number;
+}
+
 /** Oldest first. */
 export function stepsOf({ tokens, events }: StoreHistory, now: number): readonly Step[] {
   const ends = tokens.flatMap((token) => endOfTime(token, now)).sort((one, other) => one.at - other.at);
@@ -35,17 +41,35 @@ export function stepsOf({ tokens, events }: StoreHistory, now: number): readonly
   return [...steps, ...ends];
 }
 
-/** The tokens that live during these steps, by login, oldest first. */
-export function lanesOf(tokens: readonly TokenRecord[], steps: readonly Step[], now: number): LoginLanes[] {
-  const logins = new Map<number, Bar[]>();
+/** All that can be live at once would fill the page: many logins, and without rotation many access tokens. */
+const mostLogins = 3;
+const mostAccessLanes = 4;
+
+/** The tokens that live during these steps: of the logins to which something happened last, in the order of logins. */
+export function lanesOf(tokens: readonly TokenRecord[], steps: readonly Step[], now: number): Lanes {
+  const barsOf = new Map<number, Bar[]>();
   for (const token of tokens) {
     const bar = barOf(token, steps, now);
-    if (bar) logins.set(token.login, [...(logins.get(token.login) ?? []), bar]);
+    if (bar) barsOf.set(token.login, [...(barsOf.get(token.login) ?? []), bar]);
   }
-  return [...logins].map(([login, bars]) => ({
-    login,
-    lanes: [...inLanes(bars, "refresh"), ...inLanes(bars, "access")],
-  }));
+  const logins = [...barsOf]
+    .sort(([, one], [, other]) => lastStepOf(one, steps) - lastStepOf(other, steps))
+    .slice(-mostLogins)
+    .map(([login, bars]) => ({
+      login,
+      lanes: [...inLanes(bars, "refresh"), ...inLanes(bars, "access").slice(-mostAccessLanes)],
+    }))
+    .sort((one, other) => one.login - other.login);
+  const shown = logins.flatMap(({ lanes }) => lanes.flat());
+  return { logins, leftOut: [...barsOf.values()].flat().length - shown.length };
+}
+
+/** The last of the steps at which something happened to one of these tokens. */
+function lastStepOf(bars: readonly Bar[], steps: readonly Step[]): number {
+  const names = bars.map(({ token }) => token.name);
+  return steps.findLastIndex(({ issued, ended, sent }) =>
+    [...issued, ...ended, sent?.name ?? ""].some((name) => names.includes(name)),
+  );
 }
 
 /** Somebody sent a refresh token that another one had replaced: this is how a store is lost. */

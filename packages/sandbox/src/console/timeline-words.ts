@@ -57,14 +57,14 @@ function refusal({ sent }: Step): string {
   if (sent.kind === "access") return `${sent.name} was sent, which is an access token.`;
   const { name, replacedBy, end } = sent;
   if (replacedBy !== undefined) {
-    return `${name} was sent, but it is spent: ${replacedBy} had replaced it. Whoever sent it does not have ${replacedBy}.`;
+    return `${name} was sent, but it is spent: ${replacedBy} had replaced it. Its sender did not have ${replacedBy}.`;
   }
   if (end === "stopped") return `${name} was sent, which the sandbox was asked to refuse.`;
   return `${name} was sent, which has been revoked.`;
 }
 
 function whose({ by, ownTime }: Step): string {
-  if (by) return `${by.name || "A client without a name"}, port ${by.port}`;
+  if (by) return `${by.name || "a client without a name"}, port ${by.port}`;
   return ownTime ? "" : "Asked for in the console or by a test";
 }
 

@@ -74,7 +74,7 @@ function alarm(history: StoreHistory, now: number): Html {
   const { name, replacedBy } = event.sent;
   return html`
   <div class="alarm">
-    <p><b>A spent refresh token was sent at ${momentOf(event.at, now)}.</b> It was ${name}, which ${replacedBy} had replaced. If your application does not have ${replacedBy}, it has lost this store, and only a new login brings it back.</p>
+    <p><b>A spent refresh token was sent at ${momentOf(event.at, now)}</b> by ${tell(event).by}. It was ${name}, which ${replacedBy} had replaced. If your application does not have ${replacedBy}, it has lost this store, and only a new login brings it back.</p>
   </div>`;
 }
 

@@ -218,7 +218,8 @@ summary:hover { color: var(--ink); }
 }
 
 /* The tokens of one store over time. What lives is drawn in full colour, and what has ended in a pale one. */
-.timeline { padding: 1.125rem 1.25rem 1.25rem; min-width: 0; }
+.timeline { padding: 1.125rem 1.25rem 1.25rem; min-width: 0; container-type: inline-size; }
+@container (max-width: 44rem) { .tick.minor { display: none; } }
 .timeline[hidden] { display: none; }
 .timeline > header { display: flex; flex-wrap: wrap; align-items: center; gap: .375rem .75rem; }
 /* The title takes what room there is beside the choice; below it the choice takes the whole line. */
@@ -257,7 +258,7 @@ select {
 .swatch { width: .875rem; height: .625rem; border-radius: .1875rem; background: var(--line); }
 .swatch.refresh { background: var(--accent); }
 .swatch.access { background: var(--wait); }
-.story { margin: .875rem -1.25rem -1.25rem; padding: 0 1.25rem; max-height: 12.25rem; overflow-y: auto; border-top: 1px dashed var(--edge); }
+.story { margin: .875rem -1.25rem -1.25rem; padding: 0 1.25rem; max-height: 12.25rem; overflow-y: auto; border-radius: 0 0 .875rem .875rem; border-top: 1px dashed var(--edge); }
 .story:focus-visible { outline-offset: -2px; }
 .story ol { display: grid; grid-template-columns: auto minmax(0, 1fr); }
 .story li { display: grid; grid-column: 1 / -1; grid-template-columns: subgrid; gap: .75rem; margin: 0 -1.25rem; padding: .4375rem 1.25rem; font-size: .875rem; border-bottom: 1px dashed var(--line); }
@@ -326,6 +327,5 @@ dialog p { margin-top: .5rem; color: var(--quiet); }
   .story { margin: .875rem -1rem -1rem; padding: 0 1rem; max-height: 20rem; }
   .story ol { grid-template-columns: minmax(0, 1fr); }
   .story li { gap: 0; }
-  .tick.minor { display: none; }
 }
 `;
