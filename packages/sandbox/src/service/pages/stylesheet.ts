@@ -219,7 +219,7 @@ summary:hover { color: var(--ink); }
 
 /* The tokens of one store over time. What lives is drawn in full colour, and what has ended in a pale one. */
 .timeline { padding: 1.125rem 1.25rem 1.25rem; min-width: 0; container-type: inline-size; }
-@container (max-width: 44rem) { .tick.minor { display: none; } }
+@container (max-width: 36rem) { .tick.minor { display: none; } }
 .timeline[hidden] { display: none; }
 .timeline > header { display: flex; flex-wrap: wrap; align-items: center; gap: .375rem .75rem; }
 /* The title takes what room there is beside the choice; below it the choice takes the whole line. */
@@ -297,6 +297,7 @@ dialog p { margin-top: .5rem; color: var(--quiet); }
   .side { position: static; max-height: none; }
   .roll { max-height: 70vh; }
   .top { gap: .5rem 1.5rem; }
+  .live { margin-left: auto; }
   .facts { order: 3; flex: 1 0 100%; }
   .on-this-page {
     display: flex; gap: 1rem; position: sticky; top: 0; z-index: 1; padding: 0 clamp(1rem, 3vw, 2.5rem);
@@ -306,7 +307,7 @@ dialog p { margin-top: .5rem; color: var(--quiet); }
   .on-this-page a:hover { text-decoration: underline; }
   .on-this-page a:focus-visible { outline-offset: -3px; }
   .with-console:has(.timeline[hidden]) .on-this-page [href="#timeline"] { display: none; }
-  .stores, .tape h2, .application, .timeline { scroll-margin-top: 4rem; }
+  .stores, .tape h2, .application, .timeline, .timeline h2 { scroll-margin-top: 4rem; }
 }
 @media (max-height: 48rem) {
   .side { position: static; max-height: none; }
