@@ -1,3 +1,4 @@
+import { retailPos } from "@retail-pos/core";
 import { type Sandbox, type SandboxOptions, startSandbox } from "@retail-pos/sandbox";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -81,6 +82,23 @@ describe.skipIf(!executablePath)("the sandbox's pages", () => {
     await expect.poll(() => page.locator(".alarm").count()).toBe(0);
     expect(await page.locator(".mark-lost").count()).toBe(1);
     expect(await page.content()).not.toContain(second.refresh_token);
+  });
+
+  test("of two programs with a copy each of one store's tokens, the timeline names the one that lost it", async () => {
+    const sandbox = await started();
+    const { authUrl, baseUrl, application } = sandbox;
+    const program = (userAgent: string) => retailPos({ ...application, authUrl, baseUrl, userAgent });
+    const [site, copy] = [program("the-site"), program("the-nightly-copy")];
+    const tokens = await site.exchange(store, sandbox.approve(store).searchParams.get("code") ?? "");
+    for (const each of [site, copy]) await each.connect(tokens);
+    const page = await open(sandbox.url);
+    await isLive(page);
+
+    await site.tokens(store).token({ rejected: tokens.access.value });
+    const refused = copy.tokens(store).token({ rejected: tokens.access.value });
+    await expect(refused).rejects.toMatchObject({ code: "reconnect_required" });
+    await page.locator("#timeline .alarm").getByText("by the-nightly-copy, port").waitFor();
+    await page.getByText("R2 replaced R1, A2 issued. A1 ended with R1. the-site, port").waitFor();
   });
 
   test("the timeline sees an access token end though nothing is sent", async () => {
