@@ -27,13 +27,35 @@ test.each(["public/style.css", "views/products.ejs", "views/foot.ejs"])(
   },
 );
 
-test.each(["koa-service", "express-cluster", "hono-login", "fastify-login", "nest-login"])(
-  "%s stops, and says whether it is ready, as express-login does",
-  (example) => {
-    for (const file of ["src/graceful-stop.ts", "src/ready.ts"])
-      expect(readFileSync(`${root}examples/${example}/${file}`, "utf8")).toBe(login(file));
-  },
-);
+/** How each starts, stops, says whether it is ready, and logs; and what it refuses. */
+const ofAll = ["graceful-stop", "ready", "environment", "event-log", "same-origin"];
+/** What helmet is told. */
+const ofThoseWithHelmet = [...ofAll, "secure-headers"];
+
+test.each([
+  ["koa-service", ofThoseWithHelmet],
+  ["express-cluster", [...ofThoseWithHelmet, "protection"]],
+  ["hono-login", ofAll],
+  ["fastify-login", ofThoseWithHelmet],
+  ["nest-login", [...ofThoseWithHelmet, "protection", "settings", "database", "session-store"]],
+])("%s does as express-login does", (example, names) => {
+  for (const name of names) {
+    const file = `src/${name}.ts`;
+    expect(readFileSync(`${root}examples/${example}/${file}`, "utf8"), file).toBe(login(file));
+  }
+});
+
+test.each([
+  ["fastify-login", ["settings", "database"]],
+  ["koa-service", ["database"]],
+])("%s has its settings and its file as hono-login has", (example, names) => {
+  for (const name of names) {
+    const [one, other] = [example, "hono-login"].map((each) =>
+      readFileSync(`${root}examples/${each}/src/${name}.ts`, "utf8"),
+    );
+    expect(one).toBe(other);
+  }
+});
 
 const pictures = ["public/icon.svg", "public/shelf.svg", "public/style.css"];
 const pages = ["head", "foot", "welcome", "products", "problem"].map((name) => `views/${name}.ejs`);
@@ -41,10 +63,7 @@ const pages = ["head", "foot", "welcome", "products", "problem"].map((name) => `
 test.each([
   ...pictures.map((file) => ["hono-login", file]),
   ...[...pictures, "views/head.ejs", "views/foot.ejs"].map((file) => ["fastify-login", file]),
-  ...[...pictures, ...pages, "src/database.ts", "src/session-store.ts", "src/settings.ts"].map((file) => [
-    "nest-login",
-    file,
-  ]),
+  ...[...pictures, ...pages].map((file) => ["nest-login", file]),
 ])("%s: %s is that of express-login", (example, file) => {
   expect(readFileSync(`${root}examples/${example}/${file}`, "utf8")).toBe(login(file));
 });

@@ -160,8 +160,8 @@ describe.each(["redis", "postgres"] as const)("on %s", { timeout: 60_000 }, asyn
 
 describe("it does not start, and says why:", { timeout: 30_000 }, () => {
   test.each([
-    ["without STORE", { STORE: "" }, "STORE must be redis or postgres, and is not set"],
-    ["with another STORE", { STORE: "mysql" }, 'STORE must be redis or postgres, not "mysql"'],
+    ["without STORE", { STORE: "" }, "STORE is missing: redis or postgres"],
+    ["with another STORE", { STORE: "mysql" }, "STORE must be redis or postgres"],
     ["Redis is away", { STORE: "redis", REDIS_URL: "redis://127.0.0.1:1" }, "Redis could not be reached"],
     [
       "PostgreSQL is away",
@@ -187,13 +187,13 @@ describe("settings", () => {
     RETAIL_POS_AUTH_URL: "https://consent.example",
     RETAIL_POS_BASE_URL: "https://{domain_prefix}.example",
     RETAIL_POS_CLIENT_ID: "id",
-    RETAIL_POS_CLIENT_SECRET: "secret",
+    RETAIL_POS_CLIENT_SECRET: "a client secret of 32 characters",
     RETAIL_POS_REDIRECT_URI: "https://shelfview.example/auth/retail-pos/callback",
     SESSION_SECRET: "a session secret of 32 characters",
   };
   test("for the service are all given", () => {
     expect(settingsFrom(service)).toMatchObject({
-      clientSecret: "secret",
+      clientSecret: service.RETAIL_POS_CLIENT_SECRET,
       sessionSecret: service.SESSION_SECRET,
     });
     expect(settingsFrom(service)).not.toHaveProperty("sandboxUrl");
@@ -205,14 +205,14 @@ describe("settings", () => {
     "RETAIL_POS_REDIRECT_URI",
     "SESSION_SECRET",
   ])("for the service never fall back to the sandbox's: %s", (name) => {
-    expect(() => settingsFrom({ ...service, [name]: "" })).toThrow(`${name} must be set`);
+    expect(() => settingsFrom({ ...service, [name]: "" })).toThrow(`${name} is missing`);
   });
   test.each([
     ["a short session secret", { SESSION_SECRET: "too short" }, "SESSION_SECRET must be 32"],
-    ["the sandbox's session secret", { SESSION_SECRET: "sandbox-session-secret" }, "SESSION_SECRET is the"],
+    ["no session secret", { SESSION_SECRET: undefined }, "SESSION_SECRET is missing"],
     ["the sandbox's id", { RETAIL_POS_CLIENT_ID: "sandbox-application" }, "RETAIL_POS_CLIENT_ID is the"],
     ["the sandbox's secret", { RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret" }, "_SECRET is the"],
-    ["the sandbox behind it", { RETAIL_POS_AUTH_URL: "", SESSION_SECRET: "" }, "SESSION_SECRET is the"],
+    ["the client secret again", { SESSION_SECRET: service.RETAIL_POS_CLIENT_SECRET }, "must not be the"],
   ])("for people from elsewhere are refused: %s", (_case, wrong, named) => {
     expect(() => settingsFrom({ ...service, ...wrong })).toThrow(named);
   });
@@ -222,14 +222,15 @@ describe("settings", () => {
     ["WORKERS", "2.5"],
     ["NAMESPACE", 'a"; drop table'],
     ["RETAIL_POS_AUTH_URL", "consent"],
+    ["TRUST_PROXY", "yes"],
+    ["HOST", "shelfview.example"],
   ])("that make no sense are named: %s=%s", (name, value) => {
-    expect(() => settingsFrom({ STORE: "redis", [name]: value })).toThrow(name);
+    expect(() => settingsFrom({ ...service, [name]: value })).toThrow(`- ${name} must be`);
   });
 });
 
 test("away from the sandbox there is no demonstration, and the page is the same otherwise", async () => {
-  const env = { STORE: "redis", RETAIL_POS_AUTH_URL: sandbox.authUrl };
-  const { sandboxUrl: _, ...settings } = settingsFrom(env);
+  const { sandboxUrl: _, ...settings } = settingsFrom({ STORE: "redis", ...settingsOf(sandbox) });
   const tokens = { store: memoryStore(), lock: memoryLock() };
   const shared = { tokens, sessions: new session.MemoryStore(), close: async () => {} };
   const http = createApp(settings, shared).listen(0);
@@ -253,6 +254,17 @@ test.each([
   expect(nextStartAt(earlier, now)).toBe(startAt);
 });
 
+/** What the sandbox prints for a `.env`. */
+function settingsOf({ authUrl, baseUrl, application }: Sandbox) {
+  return {
+    RETAIL_POS_AUTH_URL: authUrl,
+    RETAIL_POS_BASE_URL: baseUrl,
+    RETAIL_POS_CLIENT_ID: application.clientId,
+    RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+    RETAIL_POS_REDIRECT_URI: application.redirectUri,
+  };
+}
+
 interface Running {
   /** What the pattern's group found in the output, also when it was said before. */
   says(pattern: RegExp): Promise<string>;
@@ -271,8 +283,7 @@ function start(env: NodeJS.ProcessEnv): Running {
       PORT: "0",
       WORKERS: String(WORKERS),
       NAMESPACE: namespace,
-      RETAIL_POS_AUTH_URL: sandbox.authUrl,
-      RETAIL_POS_REDIRECT_URI: sandbox.application.redirectUri,
+      ...settingsOf(sandbox),
       ...env,
     },
   });

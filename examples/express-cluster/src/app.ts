@@ -8,6 +8,7 @@ import session from "express-session";
 import { demonstration, processesOf } from "./demonstration.js";
 import type { Shared } from "./engine.js";
 import { loginRoutes, requireLogin } from "./login.js";
+import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
 
@@ -41,16 +42,16 @@ export function createApp(settings: Settings, shared: Shared, { stopping, ...mor
     fetch: retailFetch(),
     ...more,
   });
-  const isHttps = redirectUri.startsWith("https:");
 
   const app = express();
-  // We speak plain HTTP: where our address is https, a proxy in front of us ends TLS.
-  if (isHttps) app.set("trust proxy", 1);
+  app.set("trust proxy", settings.trustProxy);
   app.set("view engine", "ejs");
   app.set("views", fileURLToPath(new URL("../views", import.meta.url)));
   app.locals["answeredBy"] = answeredBy;
   app.locals["settings"] = { engine: settings.engine, workers: settings.workers };
+  app.use(protectiveHeaders(settings));
   app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
+  app.use(neverStored, fromOurPagesOnly(settings));
   app.get("/health", (_req, res) => res.json({ status: "ok" }));
   app.get("/ready", async (_req, res) => {
     const ready = await isReady(pos, stopping);
@@ -64,7 +65,7 @@ export function createApp(settings: Settings, shared: Shared, { stopping, ...mor
       resave: false,
       saveUninitialized: false,
       // Lax, not Strict: the cookie has to come along when the service sends the browser back.
-      cookie: { httpOnly: true, sameSite: "lax", secure: isHttps },
+      cookie: { httpOnly: true, sameSite: "lax", secure: redirectUri.startsWith("https:") },
     }),
   );
   app.use(loginRoutes(pos, more.clock));

@@ -5,6 +5,7 @@ import type { RetailPosEvent } from "@retail-pos/core";
 import { openTelemetry } from "@retail-pos/opentelemetry";
 import { createApp } from "./app.js";
 import { engineOf } from "./engine.js";
+import { logEvents } from "./event-log.js";
 import { closeGracefully, stopSignal } from "./graceful-stop.js";
 import type { Settings } from "./settings.js";
 
@@ -19,9 +20,17 @@ export async function serve(settings: Settings): Promise<void> {
     cluster.worker?.disconnect();
   });
   if (stopping.aborted) return; // while we opened; the server closes, and all else with it
-  server.listen(settings.port);
+  server.listen(settings.port, settings.host);
   await once(server, "listening");
 }
+
+const name = `Worker ${cluster.worker?.id} (process ${process.pid})`;
+
+/** What happens to tokens, for whoever reads the log. */
+const log = logEvents({
+  info: (line) => console.log(`${name}: ${line}`),
+  warn: (line) => console.warn(`${name}: ${line}`),
+});
 
 /** Metrics and spans, for the OpenTelemetry SDK that was loaded before us. Without one nothing becomes of them. */
 const signal = openTelemetry();
@@ -29,10 +38,4 @@ const signal = openTelemetry();
 function observe(event: RetailPosEvent): void {
   log(event);
   signal(event);
-}
-
-/** What happens to tokens, for whoever reads the log; there is no secret in it. */
-function log({ type, domainPrefix, ...more }: RetailPosEvent): void {
-  const reason = "error" in more ? `: ${more.error}` : "";
-  console.log(`Worker ${cluster.worker?.id} (process ${process.pid}): ${type} ${domainPrefix}${reason}`);
 }

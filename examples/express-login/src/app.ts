@@ -5,6 +5,7 @@ import { retailFetch } from "@retail-pos/fetch";
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import session from "express-session";
 import { loginRoutes, requireLogin } from "./login.js";
+import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
 
@@ -27,10 +28,10 @@ const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 
 /** The whole application. Sessions and tokens that nobody gives it a place for are in memory. */
 export function createApp(
-  settings: Omit<Settings, "databaseFile">,
+  settings: Omit<Settings, "databaseFile" | "host" | "trustProxy"> & { trustProxy?: number },
   { sessionStore, stopping, ...more }: Parts = {},
 ): Express {
-  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret } = settings;
+  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret, trustProxy = 0 } = settings;
   const pos = retailPos({
     authUrl,
     baseUrl,
@@ -42,9 +43,12 @@ export function createApp(
   });
 
   const app = express();
+  app.set("trust proxy", trustProxy);
   app.set("view engine", "ejs");
   app.set("views", fileURLToPath(new URL("../views", import.meta.url)));
+  app.use(protectiveHeaders(settings));
   app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
+  app.use(neverStored, fromOurPagesOnly(settings));
   app.get("/health", (_req, res) => void res.json({ status: "ok" }));
   app.get("/ready", async (_req, res) => {
     const ready = await isReady(pos, stopping);

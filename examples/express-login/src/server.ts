@@ -1,13 +1,15 @@
 import type { AddressInfo } from "node:net";
 import { createApp } from "./app.js";
 import { openDatabase } from "./database.js";
+import { logEvents } from "./event-log.js";
 import { closeGracefully, stopSignal } from "./graceful-stop.js";
 import { settingsFrom } from "./settings.js";
 
 const settings = settingsFrom(process.env);
 const stopping = stopSignal();
 const { close, ...kept } = openDatabase(settings.databaseFile);
-const server = createApp(settings, { ...kept, stopping }).listen(settings.port, (error) => {
+const app = createApp(settings, { ...kept, stopping, observe: logEvents() });
+const server = app.listen(settings.port, settings.host, (error) => {
   if (error) throw error;
   console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
 });

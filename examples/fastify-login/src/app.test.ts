@@ -272,7 +272,7 @@ describe("the settings", () => {
 
   test("that are refused end the program before it listens", async () => {
     const { RETAIL_POS_REDIRECT_URI } = deployed;
-    await expect(startProgram({ RETAIL_POS_REDIRECT_URI })).rejects.toThrow("SESSION_SECRET must be");
+    await expect(startProgram({ RETAIL_POS_REDIRECT_URI })).rejects.toThrow("SESSION_SECRET is missing");
   });
 });
 
@@ -300,6 +300,8 @@ async function startProgram(more: NodeJS.ProcessEnv = {}) {
       DATABASE_FILE: join(folder, "program.sqlite"),
       RETAIL_POS_AUTH_URL: authUrl,
       RETAIL_POS_BASE_URL: baseUrl,
+      RETAIL_POS_CLIENT_ID: application.clientId,
+      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
       RETAIL_POS_REDIRECT_URI: application.redirectUri,
       ...more,
     },
@@ -312,11 +314,13 @@ async function startProgram(more: NodeJS.ProcessEnv = {}) {
   });
   const ended = new Promise<unknown[]>((resolve) => child.once("close", (...how) => resolve(how)));
   const said = await Promise.race([
-    new Promise((resolve) => child.stdout.once("data", (line) => resolve(String(line)))),
+    new Promise((resolve) =>
+      child.stdout.on("data", (lines) => String(lines).includes("Open ") && resolve(String(lines))),
+    ),
     ended.then(() => Promise.reject(new Error(errors))),
   ]);
   return {
-    origin: /http:\S+/.exec(String(said))?.[0] ?? "",
+    origin: /Open (http:\S+)/.exec(String(said))?.[1] ?? "",
     end(signal: NodeJS.Signals) {
       child.kill(signal);
       return ended;

@@ -11,8 +11,11 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
   type FastifyServerOptions,
+  LogController,
 } from "fastify";
+import { logEvents } from "./event-log.js";
 import { addLogin } from "./login.js";
+import { protect } from "./protection.js";
 import { isReady } from "./ready.js";
 import { addSession } from "./session.js";
 import type { Settings } from "./settings.js";
@@ -40,8 +43,14 @@ export function createApp(
   { port, host, databaseFile, sessionSecret, ...service }: Settings,
   { logger = false, stopping, ...more }: Parts = {},
 ): FastifyInstance {
-  const client = retailPos({ ...service, fetch: retailFetch(), ...more });
-  const app = Fastify({ logger, keepAliveTimeout: KEEP_ALIVE_MS });
+  const app = Fastify({
+    logger,
+    // The address of each request would be logged, and a callback's has the code in it.
+    logController: new LogController({ disableRequestLogging: true }),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  const client = retailPos({ ...service, fetch: retailFetch(), observe: logEvents(app.log), ...more });
+  protect(app, service);
   app.register(serveStatic, { root: folder("public"), wildcard: false });
   app.register(view, { engine: { ejs }, root: folder("views") });
   app.register(formbody);

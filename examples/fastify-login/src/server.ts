@@ -7,8 +7,7 @@ import { settingsFrom } from "./settings.js";
 const settings = settingsFrom(process.env);
 const stopping = stopSignal();
 const { close, ...kept } = openDatabase(settings.databaseFile);
-// Not "info": the address of each request would be logged, and a callback's has the code in it.
-const app = createApp(settings, { ...kept, stopping, logger: { level: "warn" } });
+const app = createApp(settings, { ...kept, stopping, logger: true });
 closeGracefully(app.server, stopping);
 app.server.once("close", () => void app.close());
 await app.listen({ port: settings.port, host: settings.host });

@@ -271,7 +271,7 @@ describe("the settings", () => {
 
   test("that are refused end the program before it listens", async () => {
     const { RETAIL_POS_REDIRECT_URI } = deployed;
-    await expect(startProgram({ RETAIL_POS_REDIRECT_URI })).rejects.toThrow("SESSION_SECRET must be");
+    await expect(startProgram({ RETAIL_POS_REDIRECT_URI })).rejects.toThrow("SESSION_SECRET is missing");
   });
 });
 
@@ -297,6 +297,8 @@ async function startProgram(more: NodeJS.ProcessEnv = {}) {
       DATABASE_FILE: join(folder, "program.sqlite"),
       RETAIL_POS_AUTH_URL: authUrl,
       RETAIL_POS_BASE_URL: baseUrl,
+      RETAIL_POS_CLIENT_ID: application.clientId,
+      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
       RETAIL_POS_REDIRECT_URI: application.redirectUri,
       ...more,
     },

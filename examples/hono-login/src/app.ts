@@ -6,6 +6,7 @@ import { type ErrorHandler, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { addLogin } from "./login.js";
 import { type Product, problem, products, welcome } from "./pages.js";
+import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
 import { type Env, signedSession } from "./session.js";
 import type { Settings } from "./settings.js";
@@ -18,14 +19,16 @@ export interface Parts extends Partial<RetailPosOptions> {
 
 /** The whole application. Tokens that nobody gives it a place for are in memory. */
 export function createApp(
-  { port, databaseFile, sessionSecret, ...service }: Settings,
+  { port, host, databaseFile, sessionSecret, ...service }: Settings,
   { stopping, ...more }: Parts = {},
 ): Hono<Env> {
   const client = retailPos({ ...service, fetch: retailFetch(), ...more });
   const session = signedSession(sessionSecret, service.redirectUri.startsWith("https:"), more.clock);
 
   const app = new Hono<Env>();
+  app.use(protectiveHeaders(service));
   app.use(serveStatic({ root: fileURLToPath(new URL("../public", import.meta.url)) }));
+  app.use(neverStored, fromOurPagesOnly(service));
   app.get("/health", (c) => c.json({ status: "ok" }));
   app.get("/ready", async (c) =>
     (await isReady(client, stopping)) ? c.json({ status: "ready" }) : c.json({ status: "not ready" }, 503),

@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { memoryLock, memoryStore } from "@retail-pos/core";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createApp, type Parts } from "./app.js";
 import { settingsFrom } from "./settings.js";
 
@@ -105,7 +108,7 @@ describe("the settings", () => {
     RETAIL_POS_CLIENT_ID: "ours",
     RETAIL_POS_CLIENT_SECRET: "a client secret of 32 characters",
     RETAIL_POS_REDIRECT_URI: "https://stock.example/auth/retail-pos/callback",
-    SESSION_KEY: "a session key of 32 characters and more",
+    SESSION_SECRET: "a session secret of 32 characters and more",
   };
 
   test("are the sandbox's without an environment", async () => {
@@ -116,13 +119,16 @@ describe("the settings", () => {
   });
 
   test("are the application's own once people come from elsewhere", () => {
-    expect(settingsFrom(deployed)).toMatchObject({ clientId: "ours", sessionKey: deployed.SESSION_KEY });
+    expect(settingsFrom(deployed)).toMatchObject({
+      clientId: "ours",
+      sessionSecret: deployed.SESSION_SECRET,
+    });
   });
 
   test.each([
-    ["no session key", { SESSION_KEY: undefined }, "SESSION_KEY"],
-    ["a short session key", { SESSION_KEY: "too short" }, "SESSION_KEY"],
-    ["the client secret again", { SESSION_KEY: deployed.RETAIL_POS_CLIENT_SECRET }, "SESSION_KEY"],
+    ["no session secret", { SESSION_SECRET: undefined }, "SESSION_SECRET"],
+    ["a short session secret", { SESSION_SECRET: "too short" }, "SESSION_SECRET"],
+    ["the client secret again", { SESSION_SECRET: deployed.RETAIL_POS_CLIENT_SECRET }, "SESSION_SECRET"],
     ["the sandbox's id", { RETAIL_POS_CLIENT_ID: "sandbox-application" }, "RETAIL_POS_CLIENT_ID"],
     ["the sandbox's secret", { RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret" }, "_CLIENT_SECRET"],
     ["no id", { RETAIL_POS_CLIENT_ID: undefined }, "RETAIL_POS_CLIENT_ID is missing"],
@@ -131,16 +137,20 @@ describe("the settings", () => {
     expect(() => settingsFrom({ ...deployed, ...wrong })).toThrow(named);
   });
 
-  test("behind a gateway need no session key: nobody logs in here", () => {
-    expect(settingsFrom({ ...deployed, MODE: "gateway", SESSION_KEY: undefined })).toMatchObject({
-      mode: "gateway",
+  test("behind a gateway need no session secret: nobody logs in here", () => {
+    expect(settingsFrom({ ...deployed, RETAILER_FROM: "gateway", SESSION_SECRET: undefined })).toMatchObject({
+      retailerFrom: "gateway",
     });
   });
 });
 
 test.each(["SIGTERM", "SIGINT"] as const)("ends by itself on %s, with nothing left open", async (signal) => {
   const server = fileURLToPath(new URL("../dist/server.js", import.meta.url));
-  const child = spawn(process.execPath, [server], { env: { ...process.env, PORT: "0" } });
+  const folder = mkdtempSync(join(tmpdir(), "koa-service-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const child = spawn(process.execPath, [server], {
+    env: { ...process.env, PORT: "0", DATABASE_FILE: join(folder, "made", "tokens.sqlite") },
+  });
   const started: string = await new Promise((resolve) =>
     child.stdout.once("data", (line) => resolve(`${line}`)),
   );
@@ -154,7 +164,7 @@ test.each(["SIGTERM", "SIGINT"] as const)("ends by itself on %s, with nothing le
 
 interface Running {
   readonly origin: string;
-  run(mode: "login" | "gateway"): void;
+  run(retailerFrom: "login" | "gateway"): void;
   close(): void;
 }
 
@@ -165,9 +175,9 @@ async function serve(): Promise<Running> {
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   return {
     origin,
-    run(mode) {
+    run(retailerFrom) {
       const { authUrl, baseUrl, application } = sandbox;
-      const koa = createApp({ ...settingsFrom({}), ...application, authUrl, baseUrl, mode }, shared);
+      const koa = createApp({ ...settingsFrom({}), ...application, authUrl, baseUrl, retailerFrom }, shared);
       koa.silent = true;
       app = koa.callback();
     },

@@ -5,6 +5,7 @@ import { bearer } from "@retail-pos/koa-bearer";
 import Koa, { type Context, type Middleware } from "koa";
 import session from "koa-session";
 import { loginRoutes } from "./login.js";
+import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
 import { stockOf } from "./stock.js";
@@ -17,15 +18,18 @@ export interface Parts extends Partial<RetailPosOptions> {
 
 /** The whole service. Tokens that nobody gives it a place for are in memory. */
 export function createApp(
-  { port, mode, sessionKey, ...service }: Settings,
+  { port, host, trustProxy, retailerFrom, sessionSecret, databaseFile, ...service }: Settings,
   { stopping, ...more }: Parts = {},
 ): Koa {
   const pos = retailPos({ ...service, fetch: retailFetch(), ...more });
 
-  const app = new Koa();
+  const app = new Koa({ proxy: trustProxy > 0, maxIpsCount: trustProxy });
+  app.use(protectiveHeaders(service));
   app.use(errorsAsJson);
-  if (mode === "login") {
-    app.keys = [sessionKey];
+  app.use(neverStored);
+  app.use(fromOurPagesOnly(service));
+  if (retailerFrom === "login") {
+    app.keys = [sessionSecret];
     // Lax, not Strict: the cookie has to come along when the service sends the browser back.
     app.use(session({ sameSite: "lax", secure: service.redirectUri.startsWith("https:") }, app));
     for (const middleware of loginRoutes(pos, more.clock)) app.use(middleware);
@@ -40,7 +44,7 @@ export function createApp(
     ctx.status = ready ? 200 : 503;
     ctx.body = { status: ready ? "ready" : "not ready" };
   });
-  const retailer = mode === "login" ? loggedIn : namedByGateway;
+  const retailer = retailerFrom === "login" ? loggedIn : namedByGateway;
   router.get("/stock", bearer({ client: pos, retailer }), async (ctx) => {
     ctx.body = { store: ctx.state.retailPos.domainPrefix, stock: await stockOf(ctx.state.retailPos) };
   });

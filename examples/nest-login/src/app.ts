@@ -9,6 +9,7 @@ import session from "express-session";
 import passport from "passport";
 import { AppModule } from "./app.module.js";
 import { ProblemPages } from "./problem-pages.js";
+import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import type { Settings } from "./settings.js";
 
 /** What the application may be given: where sessions are kept, a logger, and whatever the client takes. */
@@ -23,16 +24,19 @@ const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 
 /** The whole application. Sessions and tokens that nobody gives it a place for are in memory. */
 export async function createApp(
-  { port, databaseFile, sessionSecret, ...service }: Settings,
+  { port, host, trustProxy, databaseFile, sessionSecret, ...service }: Settings,
   { sessionStore, stopping, logger, ...more }: Parts = {},
 ): Promise<NestExpressApplication> {
   const client = retailPos({ ...service, fetch: retailFetch(), ...more });
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(client, stopping), {
     logger: logger ?? ["error", "warn"],
   });
+  app.set("trust proxy", trustProxy);
   app.setViewEngine("ejs");
   app.setBaseViewsDir(folder("views"));
+  app.use(protectiveHeaders(service));
   app.useStaticAssets(folder("public"));
+  app.use(neverStored, fromOurPagesOnly(service));
   app.useGlobalFilters(new ProblemPages(app.getHttpAdapter()));
   app.use(
     session({
@@ -41,7 +45,6 @@ export async function createApp(
       resave: false,
       saveUninitialized: false,
       ...(sessionStore && { store: sessionStore }),
-      proxy: true, // what ends TLS in front of us says so; without this no Secure cookie is set behind it
       cookie: {
         httpOnly: true,
         maxAge: TWO_WEEKS_MS,
