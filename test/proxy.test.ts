@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { createServer as createTlsServer, request as httpsRequest, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { request as httpsRequest } from "node:https";
 import { type RetailPos, retailPos } from "@retail-pos/core";
 import { bearer as expressBearer } from "@retail-pos/express-bearer";
 import { bearer as fastifyBearer } from "@retail-pos/fastify-bearer";
@@ -11,9 +10,9 @@ import Fastify from "fastify";
 import httpProxy from "http-proxy";
 import Koa from "koa";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { newCertificate } from "../packages/sandbox/src/certificate.js";
 import { listen } from "./support/listen.js";
 import { combinations } from "./support/sites.js";
+import { endTls, type TlsProxy } from "./support/tls-proxy.js";
 
 const store = "harbour-coffee";
 
@@ -89,53 +88,44 @@ describe("a proxy that ends TLS, and a relative callbackURL", () => {
     let handler: RequestListener = () => {};
     const app = await listen((req, res) => handler(req, res));
     const tls = await endTls(app.origin);
-    const sandbox = await startSandbox({ redirectUri: `${tls.origin}/callback` });
+    const [origin, open] = [`https://localhost:${tls.port}`, browserBehind(tls)];
+    const sandbox = await startSandbox({ redirectUri: `${origin}/callback` });
     const { authUrl, baseUrl, application } = sandbox;
     const { clientId: clientID, clientSecret } = application;
     const strategy = { authUrl, baseUrl, clientID, clientSecret, callbackURL: "/callback" };
-    handler = site({ strategy, redirectUri: `${tls.origin}/callback`, trustProxy: true });
+    handler = site({ strategy, redirectUri: `${origin}/callback`, trustProxy: true });
 
-    const start = await tls.open("/login");
+    const start = await open("/login");
     const callback = sandbox.consent(start.location, store); // compares the redirect_uri letter by letter
     expect(callback.protocol).toBe("https:");
-    const finish = await tls.open(`${callback.pathname}${callback.search}`);
+    const finish = await open(`${callback.pathname}${callback.search}`);
     expect(finish.status).toBe(200);
     expect(JSON.parse(finish.body)).toEqual({ user: { domainPrefix: store } });
 
-    tls.server.close();
+    tls.close();
     await app.close();
     await sandbox.close();
   });
 });
 
-/** A TLS server before an application, and a browser that trusts its certificate and keeps cookies. */
-async function endTls(target: string) {
-  const { key, cert } = await newCertificate([]);
-  const proxy = httpProxy.createProxyServer({ target, xfwd: true });
-  const server: Server = createTlsServer({ key, cert }, (req, res) => proxy.web(req, res));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const origin = `https://localhost:${port}`;
+/** A browser that comes by way of the proxy, trusts its certificate and keeps cookies. */
+function browserBehind({ port, certificate }: TlsProxy) {
   const cookies = new Map<string, string>();
-  return {
-    server,
-    origin,
-    open(path: string) {
-      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-      return new Promise<{ status: number; location: string; body: string }>((resolve, reject) => {
-        const options = { ca: cert, agent: false, headers: { cookie } } as const;
-        httpsRequest(`${origin}${path}`, options, async (answer) => {
-          for (const line of answer.headers["set-cookie"] ?? []) {
-            const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-            cookies.set(name, value);
-          }
-          let body = "";
-          for await (const chunk of answer) body += chunk;
-          resolve({ status: answer.statusCode ?? 0, location: answer.headers.location ?? "", body });
-        })
-          .on("error", reject)
-          .end();
-      });
-    },
+  return (path: string) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    return new Promise<{ status: number; location: string; body: string }>((resolve, reject) => {
+      const options = { ca: certificate, agent: false, headers: { cookie } } as const;
+      httpsRequest(`https://localhost:${port}${path}`, options, async (answer) => {
+        for (const line of answer.headers["set-cookie"] ?? []) {
+          const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+          cookies.set(name, value);
+        }
+        let body = "";
+        for await (const chunk of answer) body += chunk;
+        resolve({ status: answer.statusCode ?? 0, location: answer.headers.location ?? "", body });
+      })
+        .on("error", reject)
+        .end();
+    });
   };
 }

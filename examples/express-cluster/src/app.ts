@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { bearer, type RequestBearer } from "@retail-pos/express-bearer";
 import { retailFetch } from "@retail-pos/fetch";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import session from "express-session";
 import { demonstration, processesOf } from "./demonstration.js";
 import type { Shared } from "./engine.js";
@@ -87,6 +87,7 @@ export function createApp(settings: Settings, shared: Shared, { stopping, ...mor
 
   if (sandboxUrl) app.post("/burst", requireLogin, demonstration(sandboxUrl));
 
+  app.use((req, res) => showProblem(req, res.status(404), "not_found"));
   app.use(showError);
   return app;
 }
@@ -98,11 +99,14 @@ async function readProducts(retailer: RequestBearer): Promise<Product[]> {
 }
 
 /** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
-const showError: ErrorRequestHandler = (error, _req, res, next) => {
+const showError: ErrorRequestHandler = (error, req, res, next) => {
   if (res.headersSent) return next(error);
   const known = isRetailPosError(error);
   if (!known || error.status >= 500) console.error(error);
   res.set(known ? error.headers : undefined);
-  res.status(known ? error.status : 500);
-  res.render("problem", { code: known ? error.code : "error" });
+  showProblem(req, res.status(known ? error.status : 500), known ? error.code : "error");
 };
+
+function showProblem(req: Request, res: Response, code: string): void {
+  res.render("problem", { code, store: req.user?.domainPrefix });
+}

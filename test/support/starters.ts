@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { url as databaseUrl, canRun as hasPostgres } from "../../packages/store-postgres/testing/postgres.js";
+import { canRun as hasRedis, url as redisUrl } from "../../packages/store-redis/testing/redis.js";
+import { type RunningCommand, startCommand } from "./command.js";
+import { sqliteFile } from "./engines.mjs";
+import { forget } from "./processes.js";
+import { root } from "./sources.js";
+
+/** An example that somebody copies to start from. */
+export interface Starter {
+  readonly name: string;
+  /** Where it shows what it read of a store. */
+  readonly page: string;
+  /** Of its own, beside the service's settings. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Where it can be shown in a browser. */
+  readonly hasPages: boolean;
+}
+
+const withPages = { page: "/products", env: {}, hasPages: true };
+
+export const starters: readonly Starter[] = [
+  { ...withPages, name: "express-login" },
+  { ...withPages, name: "fastify-login" },
+  { ...withPages, name: "hono-login" },
+  { ...withPages, name: "nest-login" },
+  { name: "koa-service", page: "/stock", env: {}, hasPages: false },
+  ...(hasRedis
+    ? [{ ...withPages, name: "express-cluster", env: { STORE: "redis", REDIS_URL: redisUrl } }]
+    : []),
+  ...(!hasRedis && hasPostgres
+    ? [{ ...withPages, name: "express-cluster", env: { STORE: "postgres", DATABASE_URL: databaseUrl } }]
+    : []),
+];
+
+export interface Running extends RunningCommand {
+  readonly port: number;
+}
+
+/** Starts a starter as it is deployed, by `node` and on its own compiled files, for the time of a test. */
+export async function startStarter(
+  { name, env }: Starter,
+  settings: Record<string, string>,
+): Promise<Running> {
+  const own = `starter_${randomUUID().slice(0, 8)}`;
+  const command = startCommand(join(root, `examples/${name}/dist/server.js`), [], {
+    env: { PORT: "0", WORKERS: "2", NAMESPACE: own, DATABASE_FILE: sqliteFile(own), ...env, ...settings },
+  });
+  onTestFinished(async () => {
+    command.child.kill("SIGKILL");
+    await command.ended;
+    await forget(env["STORE"] ?? "sqlite", own);
+  });
+  const said = await Promise.race([
+    command.printed(/(?:Open http:\/\/localhost:|Listening on port )\d+/),
+    command.ended.then(() => Promise.reject(new Error(command.output()))),
+  ]);
+  return { ...command, port: Number(/\d+$/.exec(said)?.[0]) };
+}
