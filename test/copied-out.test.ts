@@ -1,48 +1,159 @@
-import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { packAll } from "../scripts/pack.mjs";
+import { buildImage } from "./support/dockerfile.js";
+import { freePort } from "./support/listen.js";
+import { forget } from "./support/processes.js";
+import { root } from "./support/sources.js";
+import { starters } from "./support/starters.js";
 
 // Each example works outside the repository: its folder is copied, the packages are installed from their
-// tarballs by plain npm, and its own build and tests run there.
+// tarballs by plain npm, and its own build and tests run there. One that is deployed also starts with what production
+// has: no compiler, and in its image nobody's rights.
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-copied-"));
+const quickly = { npm_config_prefer_offline: "true", npm_config_audit: "false", npm_config_fund: "false" };
+const npmEnv = { ...process.env, ...quickly };
+const patience = 300_000; // one that runs on Redis and PostgreSQL starts some dozens of processes
 let tarballs: Map<string, string>;
 
 beforeAll(async () => {
+  chmodSync(folder, 0o755); // nobody in particular reads there later
   tarballs = await packAll(folder);
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }), 60_000);
 
-test.each(readdirSync(join(root, "examples")))(
-  "%s",
-  async (name) => {
-    const copy = join(folder, name);
-    cpSync(join(root, "examples", name), copy, {
-      recursive: true,
-      filter: (source) => !["node_modules", "dist"].includes(basename(source)),
-    });
-    const file = join(copy, "package.json");
-    const manifest = JSON.parse(readFileSync(file, "utf8"));
-    // Also what a package of ours brings along: the registry knows another version of it, or none yet.
-    manifest.overrides = {};
-    for (const [ours, tarball] of tarballs) {
-      const groups = [manifest.dependencies, manifest.devDependencies].filter((group) => ours in group);
-      for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
-    }
-    writeFileSync(file, JSON.stringify(manifest));
+const examples = readdirSync(join(root, "examples"));
+const deployed = examples.filter((name) => existsSync(join(root, "examples", name, "Dockerfile")));
 
-    const npm = (...args: string[]) => run("npm", args, { cwd: copy });
-    await npm("install", "--no-audit", "--no-fund", "--ignore-scripts");
-    if (manifest.scripts.build) await npm("run", "build");
-    const { stdout } = await npm("test");
-    expect(stdout).toMatch(/Tests.*passed/);
-  },
-  300_000, // one that runs on Redis and PostgreSQL starts some dozens of processes
-);
+test("every starter has a Dockerfile", () => {
+  expect(deployed).toEqual(expect.arrayContaining(starters.map(({ name }) => name)));
+});
+
+describe.each(examples)("%s", (name) => {
+  const copy = join(folder, name);
+  const npm = (...args: string[]) => run("npm", args, { cwd: copy, env: npmEnv });
+
+  test(
+    "builds and passes its own tests",
+    async () => {
+      copyOut(name, copy);
+      await npm("install", "--ignore-scripts");
+      if (scriptsOf(copy)["build"]) await npm("run", "build");
+      const { stdout } = await npm("test");
+      expect(stdout).toMatch(/Tests.*passed/);
+    },
+    patience,
+  );
+
+  test.runIf(deployed.includes(name))(
+    "starts without what only its development needs",
+    async () => {
+      await npm("ci", "--omit=dev", "--ignore-scripts");
+      expect(existsSync(join(copy, "node_modules/typescript"))).toBe(false);
+      // A group of its own, to be ended whole: npm passes no signal on.
+      const { child, port } = await started(name, "npm", ["start"], { cwd: copy, detached: true });
+      await expectToServe(port);
+      process.kill(-(child.pid as number), "SIGKILL");
+    },
+    patience,
+  );
+
+  test.runIf(deployed.includes(name))(
+    "comes out of its Dockerfile's steps, and runs as nobody",
+    async () => {
+      const image = await buildImage(copy, npmEnv);
+      expect(existsSync(join(image.folder, "node_modules/typescript"))).toBe(false);
+      const { folder: cwd, env, uid, gid } = image;
+      const [command, ...args] = image.command;
+      expect(command).toBe("node"); // no npm in between, which passes no SIGTERM on
+      const ids = uid === undefined || gid === undefined ? {} : { uid, gid };
+      const { child, port, ended } = await started(name, "node", args, { cwd, ...ids }, env);
+      await expectToServe(port);
+      if (uid !== undefined) expect(ownerOf(child)).toBe(uid);
+      const data = join(cwd, "data", "login.sqlite");
+      if (existsSync(join(cwd, "data"))) expect(statSync(data).mode & 0o077).toBe(0);
+      child.kill("SIGTERM");
+      expect(await ended).toEqual([0, null]);
+    },
+    patience,
+  );
+});
+
+/** Its folder, with the packages of this repository in place of those of the registry. */
+function copyOut(name: string, copy: string): void {
+  cpSync(join(root, "examples", name), copy, {
+    recursive: true,
+    filter: (source) => !["node_modules", "dist", "data"].includes(basename(source)),
+  });
+  const file = join(copy, "package.json");
+  const manifest = JSON.parse(readFileSync(file, "utf8"));
+  // Also what a package of ours brings along: the registry knows another version of it, or none yet.
+  manifest.overrides = {};
+  for (const [ours, tarball] of tarballs) {
+    const groups = [manifest.dependencies, manifest.devDependencies].filter((group) => ours in group);
+    for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
+  }
+  writeFileSync(file, JSON.stringify(manifest));
+}
+
+function scriptsOf(copy: string): Record<string, string> {
+  return JSON.parse(readFileSync(join(copy, "package.json"), "utf8")).scripts;
+}
+
+/** A program on a port of its own, with what production has in its environment and nothing of the tests'. */
+async function started(
+  name: string,
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; detached?: boolean; uid?: number; gid?: number },
+  ofImage: Readonly<Record<string, string>> = {},
+) {
+  const port = await freePort();
+  const { PATH = "", HOME = "" } = process.env;
+  const own = { PORT: String(port), WORKERS: "1", NAMESPACE: `copied_${port}` };
+  const ofStarter = starters.find((starter) => starter.name === name)?.env;
+  const env = { PATH, HOME, ...ofImage, ...own, ...ofStarter };
+  const child = spawn(command, args, { ...options, env, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    if (ofStarter?.["STORE"]) await forget(ofStarter["STORE"], own.NAMESPACE);
+  });
+  let output = "";
+  await new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (text) => {
+        output += text;
+        if (new RegExp(`(localhost:|Listening on port )${port}`).test(output)) resolve();
+      });
+    ended.then(() => reject(new Error(`${name} ended: ${output}`)), reject);
+  });
+  return { child, port, ended };
+}
+
+async function expectToServe(port: number): Promise<void> {
+  for (const path of ["/health", "/ready"])
+    expect((await fetch(`http://127.0.0.1:${port}${path}`)).status, path).toBe(200);
+}
+
+/** Whose process it is, as the system has it. */
+function ownerOf({ pid }: ChildProcess): number {
+  return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+}
