@@ -62,6 +62,7 @@ function problemWithPnpm(args: readonly string[]): string | undefined {
 }
 
 function problemWithNpm([command, ...args]: readonly string[], document: string): string | undefined {
+  if (command === "ci") return undefined;
   if (command !== "install") {
     const script = command === "run" ? args[0] : command;
     return problemWithScript(manifestIn(join(root, dirname(document))), script);
