@@ -162,6 +162,27 @@ describe("the program", () => {
   });
 });
 
+describe("a browser", () => {
+  test("is told what the pages may do, and keeps none with a store's data", async () => {
+    await logIn();
+    const { headers } = await open("/products");
+    expect(headers.get("content-security-policy")).toContain("default-src 'self'");
+    expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("that sends a form of another site's page changes nothing", async () => {
+    await logIn();
+    for (const from of ["https://evil.example", "null"])
+      for (const path of ["/logout", "/disconnect"]) {
+        const answer = await open(path, origin, { method: "POST", headers: { origin: from } });
+        expect(answer.status).toBe(403);
+      }
+    expect((await open("/products")).body).toContain(espresso);
+    const ours = await open("/logout", origin, { method: "POST", headers: { origin } });
+    expect(ours).toMatchObject({ status: 302, location: "/" });
+  });
+});
+
 describe("an address that does not exist", () => {
   test("has a page", async () => {
     const answer = await open("/no/such/page");
@@ -332,11 +353,17 @@ async function logIn(at = origin): Promise<void> {
 
 /** A browser of one person, in so many lines: cookies, and redirects to look at. */
 async function open(path: string, at = origin, init: RequestInit = {}) {
-  const headers = { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") };
+  const headers = new Headers(init.headers);
+  headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
   const answer = await fetch(new URL(path, at), { ...init, headers, redirect: "manual" });
   for (const cookie of answer.headers.getSetCookie()) {
     const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
     cookies.set(name, value);
   }
-  return { status: answer.status, location: answer.headers.get("location") ?? "", body: await answer.text() };
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    location: answer.headers.get("location") ?? "",
+    body: await answer.text(),
+  };
 }

@@ -85,6 +85,21 @@ test("says when to come back while the token endpoint is rate limited, and shows
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
 });
 
+test("nobody is logged out by another site's page, and no browser keeps what it shows", async () => {
+  await logIn();
+  for (const origin of ["https://evil.example", "null"])
+    expect(await open(login, "/logout", { method: "POST", headers: { origin } })).toMatchObject({
+      status: 403,
+      body: { error: "from_elsewhere" },
+    });
+  const stock = await open(login, "/stock");
+  expect(stock.status).toBe(200);
+  expect(stock.headers.get("cache-control")).toBe("no-store");
+  expect(stock.headers.get("content-security-policy")).toContain("default-src 'self'");
+  const { origin } = login;
+  expect((await open(login, "/logout", { method: "POST", headers: { origin } })).status).toBe(204);
+});
+
 test("tells that it is healthy", async () => {
   expect(await open(login, "/health")).toMatchObject({ status: 200, body: { status: "ok" } });
 });

@@ -151,6 +151,27 @@ describe("the program", () => {
   );
 });
 
+describe("a browser", () => {
+  test("is told what the pages may do, and keeps none with a store's data", async () => {
+    await logIn();
+    const { headers } = await open("/products");
+    expect(headers.get("content-security-policy")).toContain("default-src 'self'");
+    expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("that sends a form of another site's page changes nothing", async () => {
+    await logIn();
+    for (const from of ["https://evil.example", "null"])
+      for (const path of ["/logout", "/disconnect"]) {
+        const answer = await open(path, origin, { method: "POST", headers: { origin: from } });
+        expect(answer.status).toBe(403);
+      }
+    expect((await open("/products")).body).toContain(espresso);
+    const ours = await open("/logout", origin, { method: "POST", headers: { origin } });
+    expect(ours).toMatchObject({ status: 302, location: "/" });
+  });
+});
+
 describe("an address that does not exist", () => {
   test("has a page", async () => {
     const answer = await open("/no/such/page");
