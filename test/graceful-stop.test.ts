@@ -129,7 +129,7 @@ test.concurrent.for([
   },
 );
 
-test.concurrent.for(["express-login", "hono-login", "fastify-login", "nest-login"])(
+test.concurrent.for(["express-login", "hono-login", "fastify-login", "nest-login", "koa-service"])(
   "%s says that it is not ready while its store is away, and that it lives",
   async (name, { onTestFinished }) => {
     const { port, file } = await start(`examples/${name}/dist/server.js`, onTestFinished);

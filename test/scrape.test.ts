@@ -30,6 +30,8 @@ describe.skipIf(!hasRedis || !hasPrometheus)("examples/express-cluster, scraped 
         ...process.env,
         ...{ STORE: "redis", REDIS_URL: redisUrl, NAMESPACE: namespace, PORT: "0", WORKERS: String(WORKERS) },
         RETAIL_POS_AUTH_URL: sandbox.authUrl,
+        RETAIL_POS_BASE_URL: sandbox.baseUrl,
+        RETAIL_POS_CLIENT_ID: sandbox.application.clientId,
         RETAIL_POS_CLIENT_SECRET: "not the secret",
         RETAIL_POS_REDIRECT_URI: sandbox.application.redirectUri,
       },

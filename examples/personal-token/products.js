@@ -2,6 +2,10 @@ import { personalToken } from "@retail-pos/core";
 import { retailFetch } from "@retail-pos/fetch";
 
 try {
+  const missing = ["RETAIL_POS_BASE_URL", "DOMAIN_PREFIX", "PERSONAL_TOKEN"].filter(
+    (name) => !process.env[name],
+  );
+  if (missing.length > 0) throw new Error(`${missing.join(", ")}: none was given`);
   const { RETAIL_POS_BASE_URL: baseUrl, DOMAIN_PREFIX: domainPrefix, PERSONAL_TOKEN: token } = process.env;
   const store = personalToken({ baseUrl, domainPrefix, token, fetch: retailFetch() });
   const answer = await store.fetch("api/products");

@@ -28,13 +28,14 @@ test("says what to do when the token is refused because its user reset the passw
 });
 
 test.each([
-  ["PERSONAL_TOKEN", "token"],
-  ["DOMAIN_PREFIX", "domain prefix"],
-  ["RETAIL_POS_BASE_URL", "baseUrl"],
-])("says what is missing: %s", async (name, words) => {
-  const { code, errors } = await run({ PERSONAL_TOKEN: "some-token", [name]: undefined });
-  expect(code).toBe(1);
-  expect(errors).toContain(words);
+  { names: ["PERSONAL_TOKEN"] },
+  { names: ["DOMAIN_PREFIX"] },
+  { names: ["RETAIL_POS_BASE_URL"] },
+  { names: ["RETAIL_POS_BASE_URL", "DOMAIN_PREFIX", "PERSONAL_TOKEN"] },
+])("says what is missing, all at once: $names", async ({ names }) => {
+  const without = Object.fromEntries(names.map((name) => [name, undefined]));
+  const { code, errors } = await run({ PERSONAL_TOKEN: "some-token", ...without });
+  expect({ code, errors }).toEqual({ code: 1, errors: `${names.join(", ")}: none was given\n` });
 });
 
 function run(env) {
