@@ -99,9 +99,13 @@ describe.each(starters)("$name, asked to log somebody out,", (starter) => {
       { "sec-fetch-site": "same-site" },
       { origin: "https://evil.example", "x-forwarded-host": "evil.example" },
     ]) {
-      const { status, body } = await site.open("/logout", "POST", headers);
-      expect(status, JSON.stringify(headers)).toBe(403);
-      expect(body).toContain("from a page of another site");
+      const answer = await site.open("/logout", "POST", headers);
+      expect(answer.status, JSON.stringify(headers)).toBe(403);
+      expect(answer.body).toContain("from a page of another site");
+      expect(answer.headers).toMatchObject({
+        "cache-control": "no-store",
+        "content-security-policy": expect.stringContaining("default-src 'self'"),
+      });
     }
     expect((await site.open(starter.page)).status).toBe(200);
     expect((await site.open("/disconnect", "POST", { origin: "https://evil.example" })).status).toBe(403);

@@ -15,7 +15,7 @@ export function logEvents(log: Log = console): (event: RetailPosEvent) => void {
     const { type, domainPrefix = "unknown", at, error, ...details } = { error: undefined, ...event };
     const words = Object.entries(details).flatMap(([name, value]) => wordsFor(name, value));
     const line = [`retail-pos ${type} store=${domainPrefix}`, ...words].join(" ");
-    if (error !== undefined) log.warn(`${line}: ${error}`);
+    if (error !== undefined) log.warn(`${line}: ${String(error).replaceAll(/\s+/g, " ")}`);
     else if (BAD_NEWS.includes(type)) log.warn(line);
     else log.info(line);
   };
