@@ -28,7 +28,7 @@ const NOBODY = "65534:65534";
 const isRoot = process.getuid?.() === 0;
 
 /**
- * Does what a Dockerfile says without Docker: each stage in an empty folder beside the context, each `RUN` by the shell.
+ * Does what a Dockerfile says, without Docker: each stage in an empty folder beside the context, `RUN` by the shell.
  * An instruction that it does not know is an error. Only root can be somebody else; others stay who they are.
  *
  * @param runEnv what `RUN` finds in its environment, beside the image's own.
