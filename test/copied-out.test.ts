@@ -39,6 +39,16 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }), 60_000);
 
+/** What a container is given. */
+const settings = {
+  RETAIL_POS_AUTH_URL: "https://auth.example",
+  RETAIL_POS_BASE_URL: "https://{domain_prefix}.retail.example",
+  RETAIL_POS_CLIENT_ID: "ours",
+  RETAIL_POS_CLIENT_SECRET: "a client secret of 32 characters",
+  RETAIL_POS_REDIRECT_URI: "https://shelfview.example/auth/retail-pos/callback",
+  SESSION_SECRET: "a session secret of 32 characters",
+};
+
 const examples = readdirSync(join(root, "examples"));
 const deployed = examples.filter((name) => existsSync(join(root, "examples", name, "Dockerfile")));
 
@@ -56,7 +66,7 @@ describe.each(examples)("%s", (name) => {
       copyOut(name, copy);
       await npm("install", "--ignore-scripts");
       if (scriptsOf(copy)["build"]) await npm("run", "build");
-      const { stdout } = await npm("test");
+      const { stdout } = await npm("test", "--", "--testTimeout=60000"); // other tests run beside it
       expect(stdout).toMatch(/Tests.*passed/);
     },
     patience,
@@ -83,8 +93,10 @@ describe.each(examples)("%s", (name) => {
       const { folder: cwd, env, uid, gid } = image;
       const [command, ...args] = image.command;
       expect(command).toBe("node"); // no npm in between, which passes no SIGTERM on
-      const ids = uid === undefined || gid === undefined ? {} : { uid, gid };
-      const { child, port, ended } = await started(name, "node", args, { cwd, ...ids }, env);
+      const options = { cwd, ...(uid !== undefined && gid !== undefined && { uid, gid }) };
+      const forgotten = started(name, "node", args, options, env);
+      await expect(forgotten).rejects.toThrow("RETAIL_POS_CLIENT_ID is missing");
+      const { child, port, ended } = await started(name, "node", args, options, { ...env, ...settings });
       await expectToServe(port);
       if (uid !== undefined) expect(ownerOf(child)).toBe(uid);
       const data = join(cwd, "data", "login.sqlite");
@@ -123,13 +135,13 @@ async function started(
   command: string,
   args: readonly string[],
   options: { cwd: string; detached?: boolean; uid?: number; gid?: number },
-  ofImage: Readonly<Record<string, string>> = {},
+  given: Readonly<Record<string, string>> = {},
 ) {
   const port = await freePort();
   const { PATH = "", HOME = "" } = process.env;
   const own = { PORT: String(port), WORKERS: "1", NAMESPACE: `copied_${port}` };
   const ofStarter = starters.find((starter) => starter.name === name)?.env;
-  const env = { PATH, HOME, ...ofImage, ...own, ...ofStarter };
+  const env = { PATH, HOME, ...given, ...own, ...ofStarter };
   const child = spawn(command, args, { ...options, env, stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "exit");
   onTestFinished(async () => {

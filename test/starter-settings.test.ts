@@ -55,6 +55,17 @@ test.each(ofEach)(
   },
 );
 
+test.each(ofEach)("%s in production has no default for them, also if none is given", (_, read) => {
+  const NODE_ENV = "production";
+  expect(problemsOf(read, { NODE_ENV })).toEqual([
+    ...names.map((name) => `${name} is missing`),
+    "SESSION_SECRET is missing",
+  ]);
+  expect(problemsOf(read, { NODE_ENV, ...deployed })).toEqual([]);
+  // Tried in a container on this machine.
+  expect(problemsOf(read, { NODE_ENV, ...onThisMachine, ...ofSandbox })).toEqual([]);
+});
+
 test.each(ofEach)("%s takes all of its own", (_, read) => {
   expect(read({ ...deployed, PORT: "8080" })).toMatchObject({
     authUrl: service.RETAIL_POS_AUTH_URL,

@@ -158,7 +158,7 @@ describe.each(["redis", "postgres"] as const)("on %s", { timeout: 60_000 }, asyn
   });
 });
 
-describe("it does not start, and says why:", { timeout: 30_000 }, () => {
+describe("it does not start, and says why:", { timeout: 60_000 }, () => {
   test.each([
     ["without STORE", { STORE: "" }, "STORE is missing: redis or postgres"],
     ["with another STORE", { STORE: "mysql" }, "STORE must be redis or postgres"],

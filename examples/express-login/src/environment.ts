@@ -24,7 +24,10 @@ export function environment(env: NodeJS.ProcessEnv) {
   const note = (name: string, problem: string) => void problems.push(`${name} ${problem}`);
 
   const redirectUri = read(REDIRECT_URI);
-  const isForSandbox = [...Object.keys(SANDBOX), REDIRECT_URI].every((name) => read(name) === undefined);
+  const isProduction = read("NODE_ENV") === "production";
+  const isBare = [...Object.keys(SANDBOX), REDIRECT_URI].every((name) => read(name) === undefined);
+  /** Never in production: an image whose settings were forgotten must not run with what everybody knows. */
+  const isForSandbox = isBare && !isProduction;
   /** Whether everybody who comes here is on this machine. */
   const isForTrying = isForSandbox || (redirectUri !== undefined && isOnThisMachine(redirectUri));
 
@@ -98,7 +101,7 @@ export function environment(env: NodeJS.ProcessEnv) {
     /** @throws {TypeError} naming every setting that is missing or wrong. */
     check(): void {
       if (problems.length === 0) return;
-      const isPart = problems.some((problem) => /^RETAIL_POS_\w+ is missing/.test(problem));
+      const isPart = problems.some((problem) => /^RETAIL_POS_\w+ is missing/.test(problem)) && !isProduction;
       const hint = isPart ? "\nWithout any RETAIL_POS_ setting, the sandbox on this machine is used." : "";
       throw new TypeError(`The settings are not complete:\n- ${problems.join("\n- ")}${hint}`);
     },
