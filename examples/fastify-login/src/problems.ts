@@ -3,6 +3,8 @@ import { type PlainTime, plainTime } from "./plain-time.js";
 
 /** A page for what went wrong, to somebody who runs a store: what happened, and the one thing to do about it. */
 export interface Problem {
+  /** Nobody sees it: it is an attribute, for support, and for `retail-pos doctor`. */
+  readonly code: string;
   /** One of those in `public/pictures.svg`. */
   readonly picture: string;
   readonly eyebrow: string;
@@ -164,12 +166,12 @@ const WORDS: Readonly<Record<string, Words>> = {
 export function problemOf(failure: Failure): Problem {
   const { code, isLogin = false, store } = failure;
   const { picture, heading, what, advice, needsLogin, label } = WORDS[code] ?? OTHERWISE;
-  const problem = { picture, heading, advice: `${what} ${advice}`.trim(), ...waitOf(failure) };
+  const problem = { code, picture, heading, advice: `${what} ${advice}`.trim(), ...waitOf(failure) };
   if (code === "not_found")
     return { ...problem, eyebrow: "Not found", ...(store === undefined ? TO_START : TO_PRODUCTS) };
   if (isLogin && store !== undefined) {
     const stillIn = `${what} You are still logged in with ${store}.`;
-    return { picture, heading, eyebrow: "Still logged in", advice: stillIn, ...TO_PRODUCTS };
+    return { code, picture, heading, eyebrow: "Still logged in", advice: stillIn, ...TO_PRODUCTS };
   }
   if (isLogin && code === "client_refused") return { ...problem, eyebrow: "Not logged in", ...TO_START };
   if (isLogin) return { ...problem, eyebrow: "Not logged in", ...TO_LOGIN, ...(label && { label }) };

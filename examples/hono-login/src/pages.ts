@@ -97,7 +97,7 @@ ${picture("plug")}
 
 /** For whatever went wrong. */
 export function problem(
-  { picture: name, eyebrow, heading, advice, href, label, wait }: Problem,
+  { code, picture: name, eyebrow, heading, advice, href, label, wait }: Problem,
   store: string | undefined,
 ): Page {
   const from = wait?.until
@@ -106,7 +106,7 @@ export function problem(
   return layout(
     heading,
     html`<div class="beside">
-<section class="hero">
+<section class="hero" data-code="${code}">
   <p class="eyebrow">${eyebrow}</p>
   <h1>${heading}</h1>
   <p class="lead">${advice} ${from}</p>
