@@ -36,7 +36,7 @@ export function welcome(): Page {
   <a class="button" href="/auth/retail-pos">Log in with store</a>
   <p class="note">You choose the store and confirm the access on the service’s own page. Your password stays there.</p>
 </section>
-<img class="shelf" src="/shelf.svg" alt="" width="420" height="400">
+<svg class="shelf" viewBox="0 0 420 400" aria-hidden="true"><use href="/shelf.svg#shelf"/></svg>
 </div>`,
   );
 }
