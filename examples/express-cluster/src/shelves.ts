@@ -43,7 +43,10 @@ export async function readProducts(retailer: RetailerClient): Promise<Product[]>
   return ((await answer.json()) as { data: Product[] }).data;
 }
 
-/** A page without the name is better than none: whatever goes wrong here is no failure. */
+/**
+ * The sandbox's sample API tells the name here; your service may do so elsewhere, or not at all. A page without it is
+ * better than none, so whatever goes wrong is no failure.
+ */
 async function nameOf(retailer: RetailerClient): Promise<string> {
   try {
     const answer = await retailer.fetch("api/retailer");
