@@ -248,6 +248,7 @@ type Settings = Sandbox["application"] &
     sessionSecret: string;
     databaseFile: string;
     host: string;
+    trustProxy: number;
   };
 type Make = (
   settings: Settings,
@@ -290,7 +291,7 @@ async function start(make: Make): Promise<Site> {
   };
   const sessionSecret = "for the tests, and for nothing else";
   app = await make(
-    { ...application, authUrl, baseUrl, port, sessionSecret, databaseFile: "", host: "" },
+    { ...application, authUrl, baseUrl, port, sessionSecret, databaseFile: "", host: "", trustProxy: 0 },
     { clock, cacheMs: 0, acceptRetailer: (domainPrefix) => site.accept(domainPrefix) },
   );
   return site;

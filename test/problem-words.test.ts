@@ -47,12 +47,16 @@ describe.each(codes)("%s", (code) => {
     const href = code === "client_refused" ? "/" : "/auth/retail-pos";
     expect(problemOf({ code, isLogin: true })).toMatchObject({ href, eyebrow: "Not logged in" });
   });
+});
 
-  test("at a login of somebody who is logged in: they stay so, and find back", () => {
-    const problem = problemOf({ code, isLogin: true, store, error: limited(600) });
-    expect(problem).toMatchObject({ href: "/products", advice: expect.stringContaining(`with ${store}.`) });
-    expect(problem).not.toHaveProperty("wait");
-  });
+test.each(Object.keys(OF_LOGINS))("%s: somebody who is logged in stays so, and finds back", (code) => {
+  const problem = problemOf({ code, isLogin: true, store });
+  expect(problem).toMatchObject({ href: "/products", advice: expect.stringContaining(`with ${store}.`) });
+});
+
+test("a login that is limited is tried again, also by somebody who is logged in: their store may need it", () => {
+  const problem = problemOf({ code: "rate_limited", isLogin: true, store, error: limited(600) });
+  expect(problem).toMatchObject({ href: "/auth/retail-pos", eyebrow: "Please wait", wait: { seconds: 600 } });
 });
 
 test.each(["not_connected", "reconnect_required", "bad_stored_tokens"])(

@@ -29,13 +29,13 @@ export interface Failure {
   readonly error?: unknown;
 }
 
-/** What `public/pictures.svg`, heading and advice say. `advice` is for those who are not logged in, or have to be. */
+/** The words for one code. `advice` is left out for somebody who is logged in anyway. */
 interface Words {
   readonly picture: string;
   readonly heading: string;
   readonly what: string;
   readonly advice: string;
-  /** Only a login helps. */
+  /** Only a login helps, also somebody who is logged in. */
   readonly needsLogin?: true;
   readonly label?: string;
 }
@@ -62,7 +62,8 @@ const OTHERWISE: Words = {
   advice: "Try again in a few minutes.",
 };
 
-const WORDS: Readonly<Record<string, Words>> = {
+/** A login that is over, by its code. */
+const LOGIN_FAILURES: Readonly<Record<string, Words>> = {
   access_denied: {
     picture: "sign",
     heading: "You declined the access",
@@ -113,6 +114,10 @@ const WORDS: Readonly<Record<string, Words>> = {
     what: "Something went wrong there. Nothing was connected.",
     advice: "Try again in a few minutes.",
   },
+};
+
+/** What core's errors say, at a login or on any other page. */
+const TROUBLES: Readonly<Record<string, Words>> = {
   rate_limited: {
     picture: "clock",
     heading: "One moment, please",
@@ -165,18 +170,20 @@ const WORDS: Readonly<Record<string, Words>> = {
 /** Chooses words and button by what went wrong and by who is logged in. */
 export function problemOf(failure: Failure): Problem {
   const { code, isLogin = false, store } = failure;
-  const { picture, heading, what, advice, needsLogin, label } = WORDS[code] ?? OTHERWISE;
+  const loginFailure = LOGIN_FAILURES[code];
+  const { picture, heading, what, advice, needsLogin, label } = loginFailure ?? TROUBLES[code] ?? OTHERWISE;
   const problem = { code, picture, heading, advice: `${what} ${advice}`.trim(), ...waitOf(failure) };
+  const eyebrow = problem.wait ? "Please wait" : "Trouble";
   if (code === "not_found")
     return { ...problem, eyebrow: "Not found", ...(store === undefined ? TO_START : TO_PRODUCTS) };
-  if (isLogin && store !== undefined) {
+  if (!isLogin && needsLogin) return { ...problem, eyebrow: "Log in needed", ...TO_LOGIN };
+  if (!isLogin) return { ...problem, eyebrow, ...AGAIN };
+  if (loginFailure && store !== undefined) {
     const stillIn = `${what} You are still logged in with ${store}.`;
-    return { code, picture, heading, eyebrow: "Still logged in", advice: stillIn, ...TO_PRODUCTS };
+    return { ...problem, eyebrow: "Still logged in", advice: stillIn, ...TO_PRODUCTS };
   }
-  if (isLogin && code === "client_refused") return { ...problem, eyebrow: "Not logged in", ...TO_START };
-  if (isLogin) return { ...problem, eyebrow: "Not logged in", ...TO_LOGIN, ...(label && { label }) };
-  if (needsLogin) return { ...problem, eyebrow: "Log in needed", ...TO_LOGIN };
-  return { ...problem, eyebrow: problem.wait ? "Please wait" : "Trouble", ...AGAIN };
+  const button = code === "client_refused" ? TO_START : { ...TO_LOGIN, ...(label && { label }) };
+  return { ...problem, eyebrow: store === undefined ? "Not logged in" : eyebrow, ...button };
 }
 
 const TO_START = { href: "/", label: "Go to the start" };
