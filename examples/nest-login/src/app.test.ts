@@ -151,6 +151,22 @@ describe("the program", () => {
   );
 });
 
+describe("an address that does not exist", () => {
+  test("has a page", async () => {
+    const answer = await open("/no/such/page");
+    expect(answer.status).toBe(404);
+    expect(answer.body).toContain("There is no such page");
+    expect(answer.body).not.toContain("Log out");
+  });
+
+  test("leaves whoever is logged in their store and the way out", async () => {
+    await logIn();
+    const { body } = await open("/no/such/page");
+    expect(body).toContain(store);
+    expect(body).toContain("Log out");
+  });
+});
+
 describe("somebody who is logged in", () => {
   test("goes on to their store when they press Back and approve again", async () => {
     await logIn();
@@ -195,22 +211,6 @@ describe("the page of a store", () => {
     await logIn();
     sandbox.fault(404, { endpoint: "api" });
     expect(await open("/products")).toMatchObject({ body: expect.stringContaining(`<h1>${store}</h1>`) });
-  });
-});
-
-describe("an address that does not exist", () => {
-  test("has a page", async () => {
-    const answer = await open("/no/such/page");
-    expect(answer.status).toBe(404);
-    expect(answer.body).toContain("There is no such page");
-    expect(answer.body).not.toContain("Log out");
-  });
-
-  test("leaves whoever is logged in their store and the way out", async () => {
-    await logIn();
-    const { body } = await open("/no/such/page");
-    expect(body).toContain(store);
-    expect(body).toContain("Log out");
   });
 });
 
