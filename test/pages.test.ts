@@ -222,6 +222,9 @@ describe.skipIf(!executablePath).each(SITES)("$name", ({ make, pages }) => {
     const page = await person.newPage();
     const problems: string[] = [];
     page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => {
+      if (message.text().includes("Content Security Policy")) problems.push(message.text());
+    });
     await story(page, site);
     await page.getByRole("heading", { level: 1, name: heading }).waitFor({ timeout: 5000 });
     expect([...problems, ...(await faultsSeenOn(page))]).toEqual([]);
