@@ -21,6 +21,8 @@ const store = "harbour-coffee";
 const port = 3000;
 const sandboxPort = 4010;
 const origin = `http://localhost:${port}`;
+/** When it is, for the applications and for who looks at them. */
+const today = Date.UTC(2026, 0, 5, 9, 30);
 
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({
@@ -36,7 +38,6 @@ try {
   });
   await pictureOf(fastify, async (page) => {
     await page.getByRole("button", { name: "Decline" }).click();
-    await page.getByText("Details for the developer").click();
     await shoot(page, "fastify-declined");
   });
   await pictureOf(nest, async (page, { sandbox, clock }) => {
@@ -53,7 +54,7 @@ try {
 
 /** The Express example with the consent page between, and what the sandbox's console shows of it. */
 async function picturesOfLogin() {
-  const clock = virtualClock(Date.UTC(2026, 0, 5, 9, 30));
+  const clock = virtualClock(today);
   const sandbox = await startSandbox({ port: sandboxPort, clock, stores: 4 });
   const { authUrl, baseUrl, application } = sandbox;
   const app = createApp(
@@ -63,6 +64,7 @@ async function picturesOfLogin() {
   const server = app.listen(port, "127.0.0.1");
   try {
     const page = await newPage(1000, 620);
+    await page.clock.setFixedTime(today);
     await page.goto(origin);
     await shoot(page, "express-welcome");
     await page.getByRole("link", { name: "Log in with store" }).click();
@@ -97,7 +99,7 @@ async function picturesOfLogin() {
 
 /** An example by itself, from the consent page on. */
 async function pictureOf(handlerOf, story) {
-  const clock = virtualClock(Date.UTC(2026, 0, 5, 9, 30));
+  const clock = virtualClock(today);
   const sandbox = await startSandbox({ port: sandboxPort, clock });
   const { authUrl, baseUrl, application } = sandbox;
   const sessionSecret = "for the pictures, and for nothing else";
@@ -106,6 +108,7 @@ async function pictureOf(handlerOf, story) {
   server.listen(port, "127.0.0.1");
   try {
     const page = await newPage(1000, 620);
+    await page.clock.setFixedTime(today);
     await page.goto(`${origin}/auth/retail-pos`);
     await story(page, { sandbox, clock });
   } finally {
@@ -166,7 +169,12 @@ async function pictureOfCluster() {
 }
 
 async function newPage(width, height) {
-  const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: 2 });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    deviceScaleFactor: 2,
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
   return context.newPage();
 }
 

@@ -80,18 +80,20 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
     expect(shop.sandbox.tokenRequests(store)).toHaveLength(1);
   });
 
-  test("goes back and forward over the callback without logging in twice", async () => {
+  test("presses Back, approves again, and is sent on to the store without logging in twice", async () => {
     const page = await person.newPage();
     await page.goto(`${shop.app.origin}/auth/retail-pos`);
     const callback = page.waitForRequest((request) => request.url().includes("/callback?"));
     await approve(page, store);
     await page.waitForURL("**/products");
 
-    await page.goto((await callback).url());
-    await page.getByRole("heading", { name: "We could not match this login" }).waitFor();
-    expect(shop.sandbox.tokenRequests(store)).toHaveLength(1);
-    await page.goto(shop.app.origin);
+    await page.goBack();
+    await approve(page, store);
+    await page.waitForURL("**/products");
     expect(await productsOn(page)).toContain("House espresso, 250 g");
+    await page.goto((await callback).url());
+    await page.waitForURL("**/products");
+    expect(shop.sandbox.tokenRequests(store)).toHaveLength(1);
   });
 
   test("is asked to log in again when the service refuses the refresh token, and then sees the products", async () => {
@@ -130,7 +132,59 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
     await page.getByRole("link", { name: "Log in with store" }).waitFor();
   });
 
-  test("logs out, and disconnects the store", async () => {
+  test("waits while the service is rate limited, and then logs in by the same button", async () => {
+    const page = await person.newPage();
+    await page.clock.install({ time: shop.clock() });
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    shop.sandbox.limit(store, 600_000);
+    await approve(page, store);
+    await page.getByRole("heading", { name: "One moment, please" }).waitFor();
+    const button = page.getByRole("link", { name: "Log in with store" });
+    expect(await button.getAttribute("aria-disabled")).toBe("true");
+    expect(await page.locator("time").textContent()).toMatch(/^(today|tomorrow), \d/);
+
+    shop.clock.advance(602_000);
+    await page.clock.fastForward(602_000);
+    await page.getByRole("status").getByText("You can go on now").waitFor({ state: "attached" });
+    await button.click();
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+  });
+
+  test("can follow the button of a page that asks to wait, also where no script runs", async () => {
+    const without = await browser.newContext({ javaScriptEnabled: false });
+    const page = await without.newPage();
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    shop.sandbox.limit(store, 600_000);
+    await approve(page, store);
+    await page.getByRole("heading", { name: "One moment, please" }).waitFor();
+    expect(await page.locator("time").textContent()).toMatch(/ at \d\d:\d\d UTC$/);
+    shop.clock.advance(602_000);
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    await without.close();
+  });
+
+  test("reads times as they are said where the browser is", async () => {
+    const { timezoneId, locale, hour } = { timezoneId: "Asia/Tokyo", locale: "de-DE", hour: "14:05" };
+    const at = new Date(shop.clock());
+    const local = (time: Date) =>
+      time.toLocaleTimeString("en-GB", { timeZone: timezoneId, hour: "2-digit", minute: "2-digit" });
+    while (local(at) !== hour) at.setTime(at.getTime() + 60_000);
+    shop.clock.advance(at.getTime() - shop.clock());
+    const elsewhere = await browser.newContext({ timezoneId, locale });
+    const page = await elsewhere.newPage();
+    await page.clock.setFixedTime(at);
+    await page.goto(`${shop.app.origin}/auth/retail-pos`);
+    await approve(page, store);
+    await page.waitForURL("**/products");
+    expect(await page.locator(".fresh time").textContent()).toBe(`today, ${hour}`);
+    await elsewhere.close();
+  });
+
+  test("logs out, and disconnects the store, which asks first", async () => {
     const page = await person.newPage();
     await page.goto(`${shop.app.origin}/auth/retail-pos`);
     await approve(page, store);
@@ -141,6 +195,13 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
     await page.waitForURL("**/products");
     const stored = () => shop.store.load(parseDomainPrefix(store));
     expect(await stored()).toMatchObject({ domainPrefix: store });
+    await page.getByRole("link", { name: "Disconnect" }).click();
+    await page.getByRole("heading", { name: `Disconnect ${store}?` }).waitFor();
+    await page.getByRole("link", { name: "Keep it connected" }).click();
+    await page.waitForURL("**/products");
+    expect(await productsOn(page)).toContain("House espresso, 250 g");
+    expect(await stored()).toMatchObject({ domainPrefix: store });
+    await page.getByRole("link", { name: "Disconnect" }).click();
     await page.getByRole("button", { name: "Disconnect store" }).click();
     await page.getByRole("link", { name: "Log in with store" }).waitFor();
     expect(await stored()).toBeUndefined();

@@ -10,10 +10,13 @@ const cluster = (file: string) => readFileSync(`${root}examples/express-cluster/
 
 test.each([
   "src/login.ts",
+  "src/show-problem.ts",
   "public/icon.svg",
+  "public/pictures.svg",
   "public/shelf.svg",
+  "public/times.js",
+  "views/disconnect.ejs",
   "views/head.ejs",
-  "views/login-failed.ejs",
   "views/problem.ejs",
   "views/welcome.ejs",
 ])("%s is the same in express-login and express-cluster", (file) => {
@@ -57,13 +60,25 @@ test.each([
   }
 });
 
-const pictures = ["public/icon.svg", "public/shelf.svg", "public/style.css"];
-const pages = ["head", "foot", "welcome", "products", "problem"].map((name) => `views/${name}.ejs`);
+test.each(["express-cluster", "hono-login", "fastify-login", "nest-login"])(
+  "%s reads a store's shelves, and finds words for what went wrong, as express-login does",
+  (example) => {
+    for (const file of ["src/shelves.ts", "src/problems.ts", "src/plain-time.ts"])
+      expect(readFileSync(`${root}examples/${example}/${file}`, "utf8")).toBe(login(file));
+  },
+);
+
+const looks = ["icon.svg", "pictures.svg", "shelf.svg", "style.css", "times.js"].map(
+  (name) => `public/${name}`,
+);
+const pages = ["head", "foot", "welcome", "products", "disconnect", "problem"].map(
+  (name) => `views/${name}.ejs`,
+);
 
 test.each([
-  ...pictures.map((file) => ["hono-login", file]),
-  ...[...pictures, "views/head.ejs", "views/foot.ejs"].map((file) => ["fastify-login", file]),
-  ...[...pictures, ...pages].map((file) => ["nest-login", file]),
+  ...looks.map((file) => ["hono-login", file]),
+  ...[...looks, ...pages].map((file) => ["fastify-login", file]),
+  ...[...looks, ...pages, "src/show-problem.ts"].map((file) => ["nest-login", file]),
 ])("%s: %s is that of express-login", (example, file) => {
   expect(readFileSync(`${root}examples/${example}/${file}`, "utf8")).toBe(login(file));
 });

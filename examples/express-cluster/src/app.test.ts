@@ -142,7 +142,7 @@ describe.each(["redis", "postgres"] as const)("on %s", { timeout: 60_000 }, asyn
       origin = origins[0] ?? "";
       await logIn();
       origin = origins[1] ?? "";
-      expect((await open("/products")).body).toContain("in your store"); // its connection stays open
+      expect((await open("/products")).body).toContain("On your shelves"); // its connection stays open
       const pids = (await callManyTimes()).map(({ pid }) => pid as number);
 
       expect(await Promise.all([machines[0].end("SIGTERM"), machines[1].end("SIGINT")])).toEqual([
@@ -152,7 +152,7 @@ describe.each(["redis", "postgres"] as const)("on %s", { timeout: 60_000 }, asyn
       for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
 
       origin = await start(empty).opens();
-      expect((await open("/products")).body).toContain("in your store");
+      expect((await open("/products")).body).toContain("On your shelves");
       expect(sandbox.tokenRequests(store)).toHaveLength(1);
     });
   });
@@ -237,7 +237,7 @@ test("away from the sandbox there is no demonstration, and the page is the same 
   origin = `http://localhost:${portOf(http)}`;
   await logIn();
   const { body } = await open("/products");
-  expect(body).toContain("in your store");
+  expect(body).toContain("On your shelves");
   expect(body).not.toContain("Call 40 times");
   expect((await open("/burst", { method: "POST" })).status).toBe(404);
   http.close();

@@ -1,24 +1,19 @@
 import cluster from "node:cluster";
 import { fileURLToPath } from "node:url";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
-import { bearer, type RequestBearer } from "@retail-pos/express-bearer";
+import { bearer } from "@retail-pos/express-bearer";
 import { retailFetch } from "@retail-pos/fetch";
-import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
+import express, { type ErrorRequestHandler, type Express } from "express";
 import session from "express-session";
 import { demonstration, processesOf } from "./demonstration.js";
 import type { Shared } from "./engine.js";
 import { loginRoutes, requireLogin } from "./login.js";
+import { plainTime } from "./plain-time.js";
 import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
-
-interface Product {
-  name: string;
-  sku: string;
-  price: string;
-  currency: string;
-  in_stock: number;
-}
+import { readProducts, readShelves } from "./shelves.js";
+import { showProblem } from "./show-problem.js";
 
 /** Which of the processes this is. */
 const answeredBy = { worker: cluster.worker?.id ?? 0, pid: process.pid };
@@ -74,11 +69,14 @@ export function createApp(settings: Settings, shared: Shared, { stopping, ...mor
   app.get("/", (req, res) => (req.user ? res.redirect("/products") : res.render("welcome")));
 
   app.get("/products", requireLogin, withBearer, async (req, res) => {
-    const products = await readProducts(req.retailPos);
-    const { expiresAt } = await req.retailPos.token();
+    const shelves = await readShelves(req.retailPos, more.clock);
     const { burst } = req.session;
-    const demo = sandboxUrl && { sandboxUrl, burst, processes: burst ? processesOf(burst) : [] };
-    res.render("products", { store: req.retailPos.domainPrefix, products, expiresAt, demo });
+    const demo = sandboxUrl && {
+      sandboxUrl,
+      burst: burst && { ...burst, at: plainTime(burst.at) },
+      processes: burst ? processesOf(burst) : [],
+    };
+    res.render("products", { store: req.retailPos.domainPrefix, shelves, demo });
   });
 
   app.get("/api/products", withBearer, async (req, res) => {
@@ -92,21 +90,11 @@ export function createApp(settings: Settings, shared: Shared, { stopping, ...mor
   return app;
 }
 
-async function readProducts(retailer: RequestBearer): Promise<Product[]> {
-  const answer = await retailer.fetch("api/products");
-  if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
-  return ((await answer.json()) as { data: Product[] }).data;
-}
-
 /** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
 const showError: ErrorRequestHandler = (error, req, res, next) => {
   if (res.headersSent) return next(error);
   const known = isRetailPosError(error);
   if (!known || error.status >= 500) console.error(error);
   res.set(known ? error.headers : undefined);
-  showProblem(req, res.status(known ? error.status : 500), known ? error.code : "error");
+  showProblem(req, res.status(known ? error.status : 500), known ? error.code : "error", error);
 };
-
-function showProblem(req: Request, res: Response, code: string): void {
-  res.render("problem", { code, store: req.user?.domainPrefix });
-}

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { createApp } from "./app.js";
+import { createApp, type Parts } from "./app.js";
 import { openDatabase } from "./database.js";
 import { settingsFrom } from "./settings.js";
 
@@ -199,22 +199,80 @@ describe("an address that does not exist", () => {
   });
 });
 
-describe("a login that fails gets a page that says why", () => {
+describe("somebody who is logged in", () => {
+  beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => {}));
+
+  test("goes on to their store when they press Back and approve again", async () => {
+    await logIn();
+    const query = `code=c&domain_prefix=${store}&state=used-before`;
+    expect((await open(`/auth/retail-pos/callback?${query}`)).location).toBe("/products");
+    expect((await open(`/auth/retail-pos/callback?code=c&domain_prefix=${store}`)).location).toBe(
+      "/products",
+    );
+  });
+
   test.each([
-    ["declined", "error=access_denied", 403, "You declined the access"],
-    ["no state", "code=c&domain_prefix=shop", 403, "This login did not start here"],
-    ["unknown state", "code=c&domain_prefix=shop&state=somebody-elses", 403, "We could not match this login"],
+    ["with another store", "code=c&domain_prefix=second-chapter&state=used-before"],
+    ["and declines", "error=access_denied"],
+  ])("who tries it %s is told that nothing changed, and finds back", async (_case, query) => {
+    await logIn();
+    const answer = await open(`/auth/retail-pos/callback?${query}`);
+    expect(answer.status).toBe(403);
+    expect(answer.body).toContain(`You are still logged in with ${store}`);
+    expect(answer.body).toContain('<a class="button" href="/products"');
+  });
+
+  test("is asked before their store is disconnected; asking changes nothing", async () => {
+    expect((await open("/disconnect")).location).toBe("/");
+    await logIn();
+    const page = (await open("/disconnect")).body;
+    expect(page).toContain(`Disconnect ${store}?`);
+    expect(page).toContain('method="post" action="/disconnect"');
+    expect((await open("/products")).body).toContain(espresso);
+  });
+});
+
+describe("the page of a store", () => {
+  test("has the store's name, and says what runs low and when it was read", async () => {
+    await logIn();
+    const { body } = await open("/products");
+    expect(body).toContain("<h1>Harbour Coffee Roasters</h1>");
+    expect(body).toMatch(/8 products, <strong>1 running low/);
+    expect(body).toMatch(/<time datetime="20[^"]+Z">\d+ \w+ \d{4} at \d\d:\d\d UTC</);
+  });
+
+  test("does without a name if the API tells none", async () => {
+    await logIn();
+    sandbox.fault(404, { endpoint: "api" });
+    expect(await open("/products")).toMatchObject({ body: expect.stringContaining(`<h1>${store}</h1>`) });
+  });
+});
+
+describe("a login that fails gets a page that says why", () => {
+  const log = vi.fn();
+  beforeEach(() => {
+    log.mockReset();
+    vi.spyOn(console, "warn").mockImplementation(log);
+  });
+
+  test.each([
+    ["access_denied", "error=access_denied", 403, "You declined the access"],
+    ["state_missing", "code=c&domain_prefix=shop", 403, "This login did not start here"],
+    ["state_unknown", "code=c&domain_prefix=shop&state=somebody-elses", 403, "We could not match this login"],
     [
-      "a hostile store",
+      "invalid_domain_prefix",
       "code=c&domain_prefix=evil.example%2f&state=12345678",
       400,
       "not a store we can talk to",
     ],
-    ["doubled parameters", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
-  ])("%s", async (_case, query, status, words) => {
+    ["invalid_callback", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
+  ])("%s: the code and the developer's words are in the log alone", async (code, query, status, words) => {
     const answer = await open(`/auth/retail-pos/callback?${query}`);
     expect(answer.status).toBe(status);
     expect(answer.body).toContain(words);
+    expect(answer.body).toContain('href="/auth/retail-pos"');
+    expect(answer.body.replace(/<[^>]+>/g, "")).not.toMatch(new RegExp(`${code}|developer|callback`));
+    expect(log.mock.calls).toEqual([[expect.stringContaining(`${code}: `)]]);
     expect(sandbox.tokenRequests()).toHaveLength(0);
   });
 
@@ -224,12 +282,29 @@ describe("a login that fails gets a page that says why", () => {
     const late = sandbox.consent(location, store);
     expect((await open(late.href)).body).toContain("This login took too long");
   });
+
+  test("the service is rate limited: the button that logs in, and for how long it is of no use", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const { location } = await open("/auth/retail-pos");
+    sandbox.limit(store, 60_000);
+    const answer = await open(sandbox.consent(location, store).href);
+    expect(answer).toMatchObject({ status: 503, body: expect.stringContaining("One moment, please") });
+    expect(answer.body).toMatch(/<a class="button" href="\/auth\/retail-pos" data-wait="6\d">/);
+  });
+
+  test("the store is not accepted", async () => {
+    const { location } = await open("/auth/retail-pos");
+    closeDatabase();
+    startApp({ acceptRetailer: () => false });
+    const answer = await open(sandbox.consent(location, store).href);
+    expect(answer).toMatchObject({ status: 403, body: expect.stringContaining("is not let in here") });
+  });
 });
 
 test.each([
   ["the refresh token is refused", () => sandbox.refuse(store), 401, "has to be connected again"],
   ["the service is rate limited", () => sandbox.limit(store, 60_000), 503, "One moment, please"],
-  ["the service fails", () => void sandbox.fault(500), 502, "That did not work"],
+  ["the service fails", () => void sandbox.fault(500), 502, "We could not reach your store"],
 ])("when %s and the token has expired, the page says so", async (_case, trouble, status, words) => {
   vi.spyOn(console, "error").mockImplementation(() => {}); // the log line of the application
   await logIn();
@@ -288,13 +363,13 @@ async function startService(): Promise<void> {
   sandbox = await startSandbox({ clock, lifetimeMs: 600_000, redirectUri });
 }
 
-function startApp(): void {
+function startApp(more: Parts = {}): void {
   const { authUrl, baseUrl, application } = sandbox;
   const { close, ...kept } = openDatabase(file, clock);
   closeDatabase = close;
   app = createApp(
     { ...application, authUrl, baseUrl, port: 0, sessionSecret: "for the test" },
-    { ...kept, clock },
+    { ...kept, clock, ...more },
   );
 }
 

@@ -2,20 +2,14 @@ import { fileURLToPath } from "node:url";
 import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
 import { retailFetch } from "@retail-pos/fetch";
-import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
+import express, { type ErrorRequestHandler, type Express } from "express";
 import session from "express-session";
 import { loginRoutes, requireLogin } from "./login.js";
 import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
-
-interface Product {
-  name: string;
-  sku: string;
-  price: string;
-  currency: string;
-  in_stock: number;
-}
+import { readShelves } from "./shelves.js";
+import { showProblem } from "./show-problem.js";
 
 /** What the application may be given: where sessions are kept, and whatever the client takes. */
 export interface Parts extends Partial<RetailPosOptions> {
@@ -78,11 +72,8 @@ export function createApp(
     requireLogin,
     bearer({ client: pos, retailer: (req) => req.user?.domainPrefix }),
     async (req, res) => {
-      const answer = await req.retailPos.fetch("api/products");
-      if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
-      const { data } = (await answer.json()) as { data: Product[] };
-      const { expiresAt } = await req.retailPos.token();
-      res.render("products", { store: req.retailPos.domainPrefix, products: data, expiresAt });
+      const shelves = await readShelves(req.retailPos, more.clock);
+      res.render("products", { store: req.retailPos.domainPrefix, shelves });
     },
   );
 
@@ -97,9 +88,5 @@ const showError: ErrorRequestHandler = (error, req, res, next) => {
   const known = isRetailPosError(error);
   if (!known || error.status >= 500) console.error(error);
   res.set(known ? error.headers : undefined);
-  showProblem(req, res.status(known ? error.status : 500), known ? error.code : "error");
+  showProblem(req, res.status(known ? error.status : 500), known ? error.code : "error", error);
 };
-
-function showProblem(req: Request, res: Response, code: string): void {
-  res.render("problem", { code, store: req.user?.domainPrefix });
-}

@@ -2,6 +2,8 @@ import type { RetailPos } from "@retail-pos/core";
 import { type NextFunction, type Request, type Response, Router } from "express";
 import passport from "passport";
 import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
+import { isLoggedInAlready } from "./problems.js";
+import { showProblem } from "./show-problem.js";
 
 declare global {
   namespace Express {
@@ -27,6 +29,9 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Router {
   router.get("/auth/retail-pos", passport.authenticate("retail-pos"));
   router.get("/auth/retail-pos/callback", finishLogin);
   router.post("/logout", logOut);
+  router.get("/disconnect", requireLogin, (req, res) =>
+    res.render("disconnect", { store: req.user?.domainPrefix }),
+  );
   router.post("/disconnect", requireLogin, async (req, res, next) => {
     if (req.user) await pos.disconnect(req.user.domainPrefix);
     logOut(req, res, next);
@@ -40,14 +45,25 @@ export function requireLogin(req: Request, res: Response, next: NextFunction): v
   else res.redirect("/");
 }
 
-/** The service sends the browser back here. A login that failed gets a page that says why. */
+/** The service sends the browser back here. */
 function finishLogin(req: Request, res: Response, next: NextFunction): void {
   const answer = (error: unknown, user?: Express.User | false, info?: LoginFailureInfo, status = 401) => {
     if (error) return next(error);
-    if (!user) return res.status(status).render("login-failed", { code: info?.code, message: info?.message });
+    if (!user) return failLogin(req, res.status(status), info);
     req.logIn(user, (problem) => (problem ? next(problem) : res.redirect("/products")));
   };
   passport.authenticate("retail-pos", answer)(req, res, next);
+}
+
+/** A page that says why, in words for whoever runs the store; the developer's words go to the log. */
+function failLogin(req: Request, res: Response, info?: LoginFailureInfo): void {
+  const { code = "login_refused", message = "verify refused it" } = { ...info };
+  if (isLoggedInAlready(code, req.query["domain_prefix"], req.user?.domainPrefix)) {
+    res.redirect("/products");
+    return;
+  }
+  console.warn(`A login failed, ${code}: ${message}`);
+  showProblem(req, res, code);
 }
 
 function logOut(req: Request, res: Response, next: NextFunction): void {

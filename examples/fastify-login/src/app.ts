@@ -15,18 +15,12 @@ import Fastify, {
 } from "fastify";
 import { logEvents } from "./event-log.js";
 import { addLogin } from "./login.js";
+import { problemOf } from "./problems.js";
 import { protect } from "./protection.js";
 import { isReady } from "./ready.js";
 import { addSession } from "./session.js";
 import type { Settings } from "./settings.js";
-
-interface Product {
-  name: string;
-  sku: string;
-  price: string;
-  currency: string;
-  in_stock: number;
-}
+import { readShelves } from "./shelves.js";
 
 /** What the application may be given: a logger, and whatever the client takes. */
 export interface Parts extends Partial<RetailPosOptions> {
@@ -68,16 +62,16 @@ export function createApp(
       request.session.get("store") ? reply.redirect("/products") : reply.view("welcome.ejs"),
     );
     routes.get("/products", { preHandler: [requireLogin, fresh] }, async ({ retailPos }, reply) => {
-      const answer = await retailPos.fetch("api/products");
-      if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
-      const { data } = (await answer.json()) as { data: Product[] };
-      const { expiresAt } = await retailPos.token();
-      return reply.view("products.ejs", { store: retailPos.domainPrefix, products: data, expiresAt });
+      const shelves = await readShelves(retailPos, more.clock);
+      return reply.view("products.ejs", { store: retailPos.domainPrefix, shelves });
     });
     routes.post("/logout", (request, reply) => {
       request.session.delete();
       return reply.redirect("/");
     });
+    routes.get("/disconnect", { preHandler: requireLogin }, ({ session }, reply) =>
+      reply.view("disconnect.ejs", { store: session.get("store") }),
+    );
     routes.post("/disconnect", async (request, reply) => {
       const store = request.session.get("store");
       if (store) await client.disconnect(store);
@@ -103,13 +97,19 @@ function showError(error: FastifyError, request: FastifyRequest, reply: FastifyR
   const status = error.statusCode ?? 500;
   if (status >= 500) request.log.error(error);
   if (known) reply.headers({ ...error.headers });
-  return showProblem(request, reply.code(status), known ? error.code : "error");
+  return showProblem(request, reply.code(status), known ? error.code : "error", error);
 }
 
 /** A request may be refused before its session is read. */
-function showProblem(request: FastifyRequest, reply: FastifyReply, code: string): FastifyReply {
+function showProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  code: string,
+  error?: unknown,
+): FastifyReply {
   const session: typeof request.session | null = request.session;
-  return reply.view("problem.ejs", { code, store: session?.get("store") });
+  const store = session?.get("store");
+  return reply.view("problem.ejs", { store, problem: problemOf({ code, store, error }) });
 }
 
 function folder(name: string): string {

@@ -12,6 +12,8 @@ type Given = Pick<WebLoginOptions, "client" | "secret" | "clock">;
  * @returns a hook: the bearer of whoever is logged in.
  */
 export function addLogin(app: FastifyInstance, sessionOf: (store: string) => string, given: Given) {
+  /** Who was logged in when a callback came. */
+  const loggedIn = new WeakMap<Request, string | undefined>();
   const { start, callback } = webLogin({
     ...given,
     onLogin: ({ login }) => {
@@ -19,9 +21,15 @@ export function addLogin(app: FastifyInstance, sessionOf: (store: string) => str
       const headers = { location: "/products", "set-cookie": sessionOf(login.domainPrefix) };
       return new Response(null, { status: 303, headers });
     },
-    onFailure: (failure) => showFailure(app, failure),
+    onFailure: (failure) => showFailure(app, failure, loggedIn.get(failure.request)),
   });
   app.get("/auth/retail-pos", ({ raw }, reply) => nodeHandler(start)(raw, reply.raw));
-  app.get("/auth/retail-pos/callback", ({ raw }, reply) => nodeHandler(callback)(raw, reply.raw));
+  app.get("/auth/retail-pos/callback", ({ raw, session }, reply) => {
+    const finish = nodeHandler((request) => {
+      loggedIn.set(request, session.get("store"));
+      return callback(request);
+    });
+    return finish(raw, reply.raw);
+  });
   return bearer({ client: given.client, retailer: ({ session }) => session.get("store") });
 }

@@ -77,19 +77,19 @@ test.each([
   },
 );
 
-test("a callback that is loaded again logs nobody in, and the session stays", async () => {
+test("a callback that is loaded again logs nobody in: who is logged in goes on, nobody else does", async () => {
   const { location } = await open("/auth/retail-pos");
   const callback = sandbox.consent(location, store).href;
   const before = new Map(cookies);
   expect((await open(callback)).location).toBe("/products");
+  expect(await open(callback)).toMatchObject({ status: 303, location: "/products" });
+  expect((await open("/products")).body).toContain(espresso);
+
+  cookies = before; // what somebody copied of this browser
   expect(await open(callback)).toMatchObject({
     status: 403,
     body: expect.stringContaining("could not match"),
   });
-  expect((await open("/products")).body).toContain(espresso);
-
-  cookies = before; // what somebody copied of this browser
-  expect((await open(callback)).status).toBe(403);
   expect(sandbox.tokenRequests(store)).toHaveLength(1);
 });
 
@@ -196,35 +196,93 @@ describe("an address that does not exist", () => {
   });
 });
 
-describe("a login that fails gets a page that says why", () => {
+describe("somebody who is logged in", () => {
+  beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => {}));
+
+  test("goes on to their store when they press Back and approve again", async () => {
+    await logIn();
+    const query = `code=c&domain_prefix=${store}&state=used-before`;
+    expect((await open(`/auth/retail-pos/callback?${query}`)).location).toBe("/products");
+    expect((await open(`/auth/retail-pos/callback?code=c&domain_prefix=${store}`)).location).toBe(
+      "/products",
+    );
+  });
+
   test.each([
-    ["declined", "error=access_denied", 403, "You declined the access"],
-    ["no state", "code=c&domain_prefix=shop", 403, "This login did not start here"],
-    ["unknown state", "code=c&domain_prefix=shop&state=somebody-elses", 403, "We could not match this login"],
+    ["with another store", "code=c&domain_prefix=second-chapter&state=used-before"],
+    ["and declines", "error=access_denied"],
+  ])("who tries it %s is told that nothing changed, and finds back", async (_case, query) => {
+    await logIn();
+    const answer = await open(`/auth/retail-pos/callback?${query}`);
+    expect(answer.status).toBe(403);
+    expect(answer.body).toContain(`You are still logged in with ${store}`);
+    expect(answer.body).toContain('<a class="button" href="/products"');
+  });
+
+  test("is asked before their store is disconnected; asking changes nothing", async () => {
+    expect((await open("/disconnect")).location).toBe("/");
+    await logIn();
+    const page = (await open("/disconnect")).body;
+    expect(page).toContain(`Disconnect ${store}?`);
+    expect(page).toContain('method="post" action="/disconnect"');
+    expect((await open("/products")).body).toContain(espresso);
+  });
+});
+
+describe("the page of a store", () => {
+  test("has the store's name, and says what runs low and when it was read", async () => {
+    await logIn();
+    const { body } = await open("/products");
+    expect(body).toContain("<h1>Harbour Coffee Roasters</h1>");
+    expect(body).toMatch(/8 products, <strong>1 running low/);
+    expect(body).toMatch(/<time datetime="20[^"]+Z">\d+ \w+ \d{4} at \d\d:\d\d UTC</);
+  });
+
+  test("does without a name if the API tells none", async () => {
+    await logIn();
+    sandbox.fault(404, { endpoint: "api" });
+    expect(await open("/products")).toMatchObject({ body: expect.stringContaining(`<h1>${store}</h1>`) });
+  });
+});
+
+describe("a login that fails gets a page that says why", () => {
+  const log = vi.fn();
+  beforeEach(() => {
+    log.mockReset();
+    vi.spyOn(console, "warn").mockImplementation(log);
+  });
+
+  test.each([
+    ["access_denied", "error=access_denied", 403, "You declined the access"],
+    ["state_missing", "code=c&domain_prefix=shop", 403, "This login did not start here"],
+    ["state_unknown", "code=c&domain_prefix=shop&state=somebody-elses", 403, "We could not match this login"],
     [
-      "a hostile store",
+      "invalid_domain_prefix",
       "code=c&domain_prefix=evil.example%2f&state=12345678",
       400,
       "not a store we can talk to",
     ],
-    ["doubled parameters", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
-  ])("%s", async (_case, query, status, words) => {
+    ["invalid_callback", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
+  ])("%s: the code and the developer's words are in the log alone", async (code, query, status, words) => {
     const answer = await open(`/auth/retail-pos/callback?${query}`);
     expect(answer.status).toBe(status);
     expect(answer.body).toContain(words);
+    expect(answer.body).toContain('href="/auth/retail-pos"');
+    expect(answer.body.replace(/<[^>]+>/g, "")).not.toMatch(new RegExp(`${code}|developer|callback`));
+    expect(log.mock.calls).toEqual([[expect.stringContaining(`${code}: `)]]);
     expect(sandbox.tokenRequests()).toHaveLength(0);
   });
 
   test.each([
-    ["too late for the code", 11],
-    ["too late for the login", 16],
-  ])("%s", async (_case, minutes) => {
+    ["too late for the code", 11, "The service did not take this login"],
+    ["too late for the login", 16, "This login took too long"],
+  ])("%s", async (_case, minutes, words) => {
     const { location } = await open("/auth/retail-pos");
     const callback = sandbox.consent(location, store);
     clock.advance(minutes * 60_000);
     expect(await open(callback.href)).toMatchObject({
       status: 403,
-      body: expect.stringContaining("This login took too long"),
+      body: expect.stringContaining(words),
     });
   });
 
@@ -234,6 +292,7 @@ describe("a login that fails gets a page that says why", () => {
     sandbox.limit(store, 60_000);
     const answer = await open(sandbox.consent(location, store).href);
     expect(answer).toMatchObject({ status: 503, body: expect.stringContaining("One moment, please") });
+    expect(answer.body).toMatch(/<a class="button" href="\/auth\/retail-pos" data-wait="6\d">/);
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(log).toHaveBeenCalledWith(expect.objectContaining({ code: "rate_limited" }));
   });
@@ -242,7 +301,7 @@ describe("a login that fails gets a page that says why", () => {
 test.each([
   ["the refresh token is refused", () => sandbox.refuse(store), 401, "has to be connected again"],
   ["the service is rate limited", () => sandbox.limit(store, 60_000), 503, "One moment, please"],
-  ["the service fails", () => void sandbox.fault(500), 502, "That did not work"],
+  ["the service fails", () => void sandbox.fault(500), 502, "We could not reach your store"],
 ])("when %s and the token has expired, the page says so", async (_case, trouble, status, words) => {
   vi.spyOn(console, "error").mockImplementation(() => {}); // the log line of the application
   await logIn();

@@ -5,11 +5,13 @@ import { retailFetch } from "@retail-pos/fetch";
 import { type ErrorHandler, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { addLogin } from "./login.js";
-import { type Product, problem, products, welcome } from "./pages.js";
+import { disconnect, problem, products, welcome } from "./pages.js";
+import { problemOf } from "./problems.js";
 import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
 import { type Env, signedSession } from "./session.js";
 import type { Settings } from "./settings.js";
+import { readShelves } from "./shelves.js";
 
 /** What the application may be given: whatever the client takes. */
 export interface Parts extends Partial<RetailPosOptions> {
@@ -39,23 +41,24 @@ export function createApp(
   addLogin(app, session, { client, secret: sessionSecret, clock: more.clock });
 
   app.get("/products", async (c) => {
-    const answer = await c.var.retailPos.fetch("api/products");
-    if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
-    const { data } = (await answer.json()) as { data: Product[] };
-    const { expiresAt } = await c.var.retailPos.token();
-    return c.html(products(c.var.retailPos.domainPrefix, data, expiresAt));
+    const shelves = await readShelves(c.var.retailPos, more.clock);
+    return c.html(products(c.var.retailPos.domainPrefix, shelves));
   });
   app.post("/logout", (c) => {
     session.end(c);
     return c.redirect("/");
   });
+  app.get("/disconnect", (c) => (c.var.store ? c.html(disconnect(c.var.store)) : c.redirect("/")));
   app.post("/disconnect", async (c) => {
     if (c.var.store) await client.disconnect(c.var.store);
     session.end(c);
     return c.redirect("/");
   });
 
-  app.notFound((c) => c.html(problem("not_found", c.var.store), 404));
+  app.notFound((c) => {
+    const { store } = c.var;
+    return c.html(problem(problemOf({ code: "not_found", store }), store), 404);
+  });
   app.onError(showError);
   return app;
 }
@@ -64,5 +67,7 @@ export function createApp(
 const showError: ErrorHandler<Env> = (error, c) => {
   const known = isRetailPosError(error) ? error : { status: 500, code: "error", headers: {} };
   if (known.status >= 500) console.error(error);
-  return c.html(problem(known.code, c.var.store), known.status as ContentfulStatusCode, known.headers);
+  const { store } = c.var;
+  const page = problem(problemOf({ code: known.code, store, error }), store);
+  return c.html(page, known.status as ContentfulStatusCode, known.headers);
 };

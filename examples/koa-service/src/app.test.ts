@@ -64,6 +64,14 @@ test.each([
   expect(answer).toMatchObject({ status, body: { error: code, message: expect.any(String) } });
 });
 
+test("whoever is logged in, presses Back and approves again comes back to their stock", async () => {
+  await logIn();
+  const again = (domainPrefix: string) =>
+    open(login, `/auth/retail-pos/callback?code=c&domain_prefix=${domainPrefix}&state=used-before`);
+  expect((await again(store)).headers.get("location")).toBe("/stock");
+  expect(await again("second-chapter")).toMatchObject({ status: 403, body: { error: "state_unknown" } });
+});
+
 test("behind a gateway it takes the store from X-Store, and never shows a login page", async () => {
   await logIn(); // the login service, which shares its store of tokens
   const gateway = await serve();

@@ -1,6 +1,6 @@
 import Router from "@koa/router";
 import type { RetailPos } from "@retail-pos/core";
-import type { Middleware } from "koa";
+import type { Context, Middleware } from "koa";
 import koaPassport from "koa-passport";
 import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
 
@@ -25,6 +25,7 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
   router.get("/auth/retail-pos/callback", (ctx, next) => {
     const answer = async (error: unknown, user: User | false, info?: LoginFailureInfo, status = 401) => {
       if (error) throw error;
+      if (!user && isLoggedInAlready(ctx, info)) return ctx.redirect("/stock");
       if (!user)
         return ctx.throw(status, info?.message ?? "The login was not accepted", { code: info?.code });
       await ctx.login(user);
@@ -37,4 +38,11 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
     ctx.status = 204;
   });
   return [passport.initialize(), passport.session(), router.routes() as Middleware];
+}
+
+/** Somebody who is logged in pressed Back and approved again: the first time counted, and they want their stock. */
+function isLoggedInAlready(ctx: Context, info: LoginFailureInfo | undefined): boolean {
+  const user = ctx.state.user as User | undefined;
+  const isUsed = info?.code.startsWith("state_") === true;
+  return isUsed && user !== undefined && user.domainPrefix === ctx.query["domain_prefix"];
 }

@@ -2,6 +2,8 @@ import { type ArgumentsHost, Catch, HttpException, HttpStatus, Logger } from "@n
 import { BaseExceptionFilter } from "@nestjs/core";
 import { isRetailPosError } from "@retail-pos/core";
 import type { Request, Response } from "express";
+import { isLoggedInAlready } from "./problems.js";
+import { showProblem } from "./show-problem.js";
 
 const logger = new Logger("ProblemPages");
 
@@ -23,19 +25,25 @@ export class ProblemPages extends BaseExceptionFilter {
 }
 
 function show(error: unknown, req: Request, res: Response): void {
-  if (error instanceof HttpException) {
-    const { code, message } = Object(error.getResponse());
-    res.status(error.getStatus());
-    if (code) res.render("login-failed", { code, message, status: error.getStatus() });
-    else
-      res.render("problem", { code: error.getStatus() === 404 ? "not_found" : "error", store: storeOf(req) });
-    return;
+  if (error instanceof HttpException) showHttp(error, req, res);
+  else {
+    const { status, code } = isRetailPosError(error)
+      ? error
+      : { status: HttpStatus.INTERNAL_SERVER_ERROR, code: "error" };
+    if (status >= 500) logger.error(error);
+    showProblem(req, res.status(status), code, error);
   }
-  const { status, code } = isRetailPosError(error)
-    ? error
-    : { status: HttpStatus.INTERNAL_SERVER_ERROR, code: "error" };
-  if (status >= 500) logger.error(error);
-  res.status(status).render("problem", { code, store: storeOf(req) });
 }
 
-const storeOf = ({ user }: Request) => user?.domainPrefix;
+/** A login that failed, or Nest's own. The developer's words go to the log. */
+function showHttp(error: HttpException, req: Request, res: Response): void {
+  const { code, message } = Object(error.getResponse());
+  res.status(error.getStatus());
+  if (!code) showProblem(req, res, error.getStatus() === 404 ? "not_found" : "error");
+  else if (isLoggedInAlready(code, req.query["domain_prefix"], req.user?.domainPrefix))
+    res.redirect("/products");
+  else {
+    logger.warn(`A login failed, ${code}: ${message}`);
+    showProblem(req, res, code);
+  }
+}

@@ -2,14 +2,7 @@ import { Controller, Get, Inject, Post, Redirect, Render, Req, Res } from "@nest
 import type { RetailPos } from "@retail-pos/core";
 import type { Request, Response } from "express";
 import { CLIENT } from "./client.js";
-
-interface Product {
-  name: string;
-  sku: string;
-  price: string;
-  currency: string;
-  in_stock: number;
-}
+import { readShelves } from "./shelves.js";
 
 /** The pages. */
 @Controller()
@@ -30,17 +23,20 @@ export class ShopController {
   @Get("products")
   @Render("products")
   async products(@Req() { retailPos }: Request) {
-    const answer = await retailPos.fetch("api/products");
-    if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
-    const { data } = (await answer.json()) as { data: Product[] };
-    const { expiresAt } = await retailPos.token();
-    return { store: retailPos.domainPrefix, products: data, expiresAt };
+    return { store: retailPos.domainPrefix, shelves: await readShelves(retailPos) };
   }
 
   @Post("logout")
   @Redirect("/")
   async logOut(@Req() req: Request): Promise<void> {
     await new Promise<void>((resolve, reject) => req.logout((error) => (error ? reject(error) : resolve())));
+  }
+
+  /** Asks first. */
+  @Get("disconnect")
+  askToDisconnect(@Req() { user }: Request, @Res() res: Response): void {
+    if (user) res.render("disconnect", { store: user.domainPrefix });
+    else res.redirect("/");
   }
 
   @Post("disconnect")

@@ -363,7 +363,9 @@ describe("the answers", () => {
     const app = site({ client: { store: { ...memoryStore(), claim } }, login: { onFailure: undefined } });
     const person = webBrowser();
     const answer = await person.open(app.callback, await person.begin(app));
-    expect([answer.status, await answer.text()]).toEqual([503, expect.not.stringMatching(/store|claim/i)]);
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([503, expect.not.stringMatching(/store|claim/i)]);
+    expect(text).toMatch(/start it again/i); // this callback counts no more
   });
 
   test("of an onLogin that answers nothing are an error that names it", async () => {

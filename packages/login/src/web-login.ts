@@ -176,7 +176,7 @@ function sealedElsewhere<Failure extends Omit<FailureEvent, "request">>(
 
 /** The default answer. A stranger does not read what went wrong on our side of the login. */
 function plainText({ status, message, headers }: FailureEvent): Response {
-  const text = status < 500 ? message : "The login did not work. Try again in a while.";
+  const text = status < 500 ? message : "The login did not work. Start it again in a while.";
   const own = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
   return new Response(`${text}\n`, { status, headers: { ...headers, ...own } });
 }
