@@ -7,10 +7,10 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -37,7 +37,7 @@ beforeAll(async () => {
   chmodSync(folder, 0o755); // nobody in particular reads there later
   tarballs = await packAll(folder);
 }, 60_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }), 60_000);
+afterAll(() => rm(folder, { recursive: true, force: true }), patience);
 
 /** What a container is given. */
 const settings = {
@@ -59,6 +59,11 @@ test("every starter has a Dockerfile", () => {
 describe.each(examples)("%s", (name) => {
   const copy = join(folder, name);
   const npm = (...args: string[]) => run("npm", args, { cwd: copy, env: npmEnv });
+  // At once, and not all at the end: each has some ten thousand files.
+  afterAll(async () => {
+    for (const each of [copy, `${copy}.stage0`, `${copy}.stage1`])
+      await rm(each, { recursive: true, force: true });
+  }, patience);
 
   test(
     "builds and passes its own tests",
