@@ -77,16 +77,18 @@ export function readCallback(query: Query): Callback | ErrorCallback {
 export function declined({ description }: ErrorCallback, isOurs: boolean): LoginFailure {
   return new LoginFailure(
     ACCESS_DENIED,
-    "The retailer declined the access (or the service asks for scopes that the login did not name); nothing was " +
-      `changed${isOurs && description ? `. The service says: ${description}` : ""}`,
+    "The retailer declined the access (or the service wants scopes, and the login named none: see the `scope` " +
+      `option); nothing was changed${isOurs && description ? `. The service says: ${description}` : ""}`,
   );
 }
 
 /** Any other error, with a state of ours. Its description is not ours, and in no message. */
 export function authorizationFailed({ error }: ErrorCallback): LoginFailure {
+  const isScope = error === "invalid_scope"; // RFC 6749, section 4.1.2.1
   return new LoginFailure(
     "authorization_failed",
-    `The service answered the login with the error "${error}" instead of a code`,
+    `The service answered the login with the error "${error}" instead of a code` +
+      (isScope ? ": it does not have a scope that the login named; see the `scope` option" : ""),
   );
 }
 

@@ -42,6 +42,13 @@ test("--host-per-store makes it a host for each store", async () => {
   expect(parseEnv(output())["RETAIL_POS_BASE_URL"]).toMatch(/^http:\/\/\{domain_prefix\}\.localhost:\d+$/);
 });
 
+test("--scopes is told beside the settings, also as a line of an .env file", async () => {
+  const { output, printed } = run("--port", "0", "--scopes", "products:read,sales:read");
+  await printed(/Ctrl-C/);
+  expect(output()).toMatch(/^ +scope +products:read sales:read$/m);
+  expect(parseEnv(output())["RETAIL_POS_SCOPE"]).toBe("products:read sales:read");
+});
+
 test("a secret of your own is not printed", async () => {
   const { output, printed } = run("--port", "0", "--client-secret", "canary-client-secret");
   await printed(/Ctrl-C/);
@@ -60,6 +67,7 @@ test("--help lists every flag", async () => {
     "host-per-store",
     "tls",
     "tls-key",
+    "scopes",
     "approved",
     "redirect-uri",
   ]) {
@@ -76,6 +84,7 @@ test.each([
   [["--rate-limit", "5"], /--rate-limit/],
   [["--api-rate-limit", "5/"], /--api-rate-limit/],
   [["--redirect-uri", "callback"], /redirectUri/],
+  [["--scopes", 'products:"read"'], /scopes/],
   [["--tls-key", "key.pem"], /--tls-cert/],
   [["--tls", "cert.pem", "--tls-key", "key.pem"], /leave out --tls-key/],
   [["--port", "0", "--tls", fileURLToPath(import.meta.url)], /would overwrite .*, which is no certificate/],

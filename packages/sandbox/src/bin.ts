@@ -19,6 +19,8 @@ The retail point-of-sale service to run offline, on 127.0.0.1.
                            start the application with NODE_EXTRA_CA_CERTS=<file>
   --tls-key <file>         with --tls-cert: https, with your own key and certificate (PEM)
   --tls-cert <file>
+  --scopes <list>          scopes there are, like "products:read sales:read": a login has
+                           to name some (default none)
   --approved               the application is approved: no limit of 30 stores
   --stores <number>        how many stores there are, 1 to 1000 (default 6)
   --redirect-uri <url>     the application's callback address
@@ -38,6 +40,7 @@ const flags = {
   tls: { type: "string" },
   "tls-key": { type: "string" },
   "tls-cert": { type: "string" },
+  scopes: { type: "string" },
   approved: { type: "boolean" },
   stores: { type: "string" },
   "redirect-uri": { type: "string" },
@@ -107,6 +110,7 @@ function optionsOf(values: Values): SandboxOptions {
     ...readTls(values),
     // startSandbox knows which words it takes, and says so.
     ...(rotation !== undefined && { rotation: rotation as NonNullable<SandboxOptions["rotation"]> }),
+    ...(values.scopes !== undefined && { scopes: values.scopes.split(/[ ,]+/).filter(Boolean) }),
     ...(approved !== undefined && { approved }),
     ...(redirectUri !== undefined && { redirectUri }),
     ...(clientId !== undefined && { clientId }),
@@ -153,6 +157,7 @@ function welcome(
   certificateFile: string | undefined,
 ): string {
   const isOwn = options.clientSecret !== undefined;
+  const scope = options.scopes?.join(" ");
   const secret = isOwn ? "(as you gave it)" : application.clientSecret;
   return `
   Retail POS sandbox
@@ -164,7 +169,7 @@ function welcome(
     baseUrl      ${baseUrl}
     clientId     ${application.clientId}
     clientSecret ${secret}
-    redirectUri  ${application.redirectUri}
+    redirectUri  ${application.redirectUri}${scope ? `\n    scope        ${scope}` : ""}
 
   The same for a .env, which node --env-file=.env app.js reads
 
@@ -172,7 +177,7 @@ RETAIL_POS_AUTH_URL=${authUrl}
 RETAIL_POS_BASE_URL=${baseUrl}
 RETAIL_POS_CLIENT_ID=${application.clientId}
 RETAIL_POS_CLIENT_SECRET=${isOwn ? "" : secret}
-RETAIL_POS_REDIRECT_URI=${application.redirectUri}
+RETAIL_POS_REDIRECT_URI=${application.redirectUri}${scope ? `\nRETAIL_POS_SCOPE="${scope}"` : ""}
 
   Ctrl-C ends it.
 

@@ -1,5 +1,5 @@
 import { readAuthorizationRequest } from "./service/authorization-request.js";
-import { approve, decline, limitProblem } from "./service/connect-endpoint.js";
+import { approve, decline, limitProblem, refuse } from "./service/connect-endpoint.js";
 import type { Fault, FaultKind, FaultOptions } from "./service/faults.js";
 import { users } from "./service/personal-tokens.js";
 import type { LoggedRequest } from "./service/request-log.js";
@@ -15,13 +15,16 @@ export interface Controls {
 
   /**
    * An approval without a browser: returns the callback address with `code`, `domain_prefix` and `state`. `state`
-   * defaults to a random one, `redirectUri` to the registered one; the code is bound to that address.
+   * defaults to a random one, `redirectUri` to the registered one; the code is bound to that address. `scopes` are
+   * granted; default: all that the sandbox was started with.
    *
+   * @throws {TypeError} the sandbox was not started with one of the `scopes`.
    * @throws {Error} the application is not approved, and has its 30 stores already (section 8).
    */
-  approve(domainPrefix: string, state?: string, redirectUri?: string): URL;
+  approve(domainPrefix: string, state?: string, redirectUri?: string, scopes?: readonly string[]): URL;
   /**
-   * A person who is sent to `authorizationUrl` and approves: `approve`, after the checks of the consent page.
+   * A person who is sent to `authorizationUrl` and approves: `approve`, after the checks of the consent page. If the
+   * request names no scope that it may have, nobody is asked: the address then has `error` instead of a code.
    *
    * @throws {Error} with the page's words: the request is wrong, or as for `approve`.
    */
@@ -113,12 +116,16 @@ function logins(service: Service): Pick<Controls, "approve" | "consent" | "decli
     return retailer;
   };
   return {
-    approve: (domainPrefix, state = newPageId(), redirectUri = settings.redirectUri) =>
-      approve(service, connectable(domainPrefix), state, redirectUri),
+    approve(domainPrefix, state = newPageId(), redirectUri = settings.redirectUri, scopes = settings.scopes) {
+      if (!scopes.every((scope) => settings.scopes.includes(scope)))
+        throw new TypeError("scopes must be some of those that the sandbox was started with");
+      return approve(service, connectable(domainPrefix), { state, redirectUri, scopes });
+    },
     consent(authorizationUrl, domainPrefix) {
       const asked = readAuthorizationRequest(new URL(authorizationUrl).searchParams, settings);
       if ("problem" in asked) throw new Error(asked.problem);
-      return approve(service, connectable(domainPrefix), asked.state, settings.redirectUri);
+      if ("refused" in asked) return refuse(settings.redirectUri, asked.state, asked.refused);
+      return approve(service, connectable(domainPrefix), { ...asked, redirectUri: settings.redirectUri });
     },
     decline: () => decline(settings.redirectUri),
   };

@@ -11,6 +11,7 @@ const good: Required<SandboxOptions> = {
   apiRateLimit: { limit: 350, windowMs: 60_000, retryAfter: "date", headers: false },
   hostPerStore: false,
   tls: { key: "a key", cert: "a certificate" },
+  scopes: ["products:read"],
   approved: false,
   clock: Date.now,
   redirectUri: "http://localhost:3000/callback",
@@ -26,6 +27,7 @@ test("options either make sense or are refused by a TypeError that names one of 
     spoilt({ limit: 1, windowMs: 1, retryAfter: "none", headers: true }),
     fc.array(spoilt({ domainPrefix: "shop", name: "Shop" }, ["domainPrefix", "name"]), { maxLength: 3 }),
     fc.constantFrom<unknown>("never", "sometimes", 65_535, 65_536, 999, 1000, 1001),
+    fc.array(fc.constantFrom<unknown>("products:read", "a", "", " ", '"', 5), { maxLength: 3 }),
   );
   await holds(
     fc.property(spoilt(good, names, values), (options) => {
@@ -33,6 +35,7 @@ test("options either make sense or are refused by a TypeError that names one of 
       if (!settings) return;
       expect(settings.stores.length).toBeGreaterThan(0);
       for (const { domainPrefix } of settings.stores) expect(domainPrefix).toMatch(/^[a-z0-9-]{1,63}$/);
+      for (const scope of settings.scopes) expect(scope).toMatch(/^[a-z:]+$/);
       expect(["always", "never", "sometimes"]).toContain(settings.rotation);
       expect(settings.rateLimit.limit * settings.rateLimit.windowMs * settings.lifetimeMs).toBeGreaterThan(0);
     }),

@@ -1,6 +1,7 @@
 import type { TlsOptions } from "node:tls";
 import { demoRetailers, type NamedStore } from "./service/demo-retailers.js";
 import { isDomainPrefix } from "./service/retailer-accounts.js";
+import { isScope } from "./service/scopes.js";
 
 /** Options of the sandbox; all have defaults. */
 export interface SandboxOptions {
@@ -33,6 +34,12 @@ export interface SandboxOptions {
    * takes: at least `key` and `cert`. Default: plain http.
    */
   tls?: true | TlsOptions | undefined;
+  /**
+   * The scopes that there are, like `["products:read", "sales:read"]`. A login then has to name at least one of them, or
+   * it is answered `access_denied`; a call beyond the granted ones is a 403. Default: none, as the specification has it
+   * (R1), and what a login names is ignored.
+   */
+  scopes?: readonly string[];
   /** Whether the application is approved. Default false: it can be connected to at most 30 stores (section 8). */
   approved?: boolean;
   /** The time, in epoch milliseconds. Default `Date.now`; `virtualClock()` makes one that tests can move. */
@@ -95,6 +102,7 @@ const defaults: Settings = {
   apiRateLimit: undefined,
   hostPerStore: false,
   tls: undefined,
+  scopes: [],
   approved: false,
   clock: Date.now,
   stores: demoRetailers(6),
@@ -117,6 +125,7 @@ export function readOptions(options: SandboxOptions): Settings {
     tls: settings.tls,
     rateLimit: { ...settings.rateLimit },
     apiRateLimit: readApiRateLimit(settings.apiRateLimit),
+    scopes: readScopeNames(settings.scopes),
     stores: readStores(settings.stores),
   };
 }
@@ -171,6 +180,13 @@ function checkApplication({ clientId, clientSecret, redirectUri }: Given): void 
     isText(redirectUri) && isCallbackAddress(redirectUri),
     "an absolute http(s) URL without a fragment",
   );
+}
+
+function readScopeNames(scopes: readonly string[]): readonly string[] {
+  check("scopes", Array.isArray(scopes), 'a list like ["products:read", "sales:read"]');
+  check("scopes", scopes.every(isScope), "given printable texts without spaces, quotes and backslashes");
+  check("scopes", new Set(scopes).size === scopes.length, "given each once");
+  return [...scopes];
 }
 
 function readStores(stores: readonly NamedStore[] | number): readonly NamedStore[] {

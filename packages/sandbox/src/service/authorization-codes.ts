@@ -5,13 +5,14 @@ import { fingerprintOf, newSecret } from "./secrets.js";
 export interface AuthorizationCode {
   readonly domainPrefix: string;
   readonly redirectUri: string;
+  readonly scopes: readonly string[];
   readonly issuedAt: number;
   /** The grant that it was exchanged for; once set, the code is spent. */
   spentOn?: Grant;
 }
 
 export interface AuthorizationCodes {
-  issue(domainPrefix: string, redirectUri: string): string;
+  issue(domainPrefix: string, redirectUri: string, scopes: readonly string[]): string;
   /** The code if it can be exchanged at this store with this address, else the reason why not. */
   redeemable(value: string, domainPrefix: string, redirectUri: string): AuthorizationCode | Refusal;
   /** Whether this store has a code nobody has exchanged yet. */
@@ -37,10 +38,10 @@ export function authorizationCodes(now: () => number): AuthorizationCodes {
   }
 
   return {
-    issue(domainPrefix, redirectUri) {
+    issue(domainPrefix, redirectUri, scopes) {
       forgetOld();
       const { value, kept } = newSecret("code");
-      codes.set(kept.fingerprint, { domainPrefix, redirectUri, issuedAt: now() });
+      codes.set(kept.fingerprint, { domainPrefix, redirectUri, scopes, issuedAt: now() });
       return value;
     },
     redeemable(value, domainPrefix, redirectUri) {

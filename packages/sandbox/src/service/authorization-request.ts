@@ -1,16 +1,30 @@
 import { repeatedNames } from "./http.js";
+import { readScopes, type ScopeRefusal } from "./scopes.js";
 import { isSameSecret } from "./secrets.js";
 
-/** An authorization request (4.1), or what is wrong with it in words for the developer who sent it. */
-export type AuthorizationRequest = { readonly state: string } | { readonly problem: string };
+/** An authorization request (4.1) that a retailer may be shown. */
+export interface Asked {
+  readonly state: string;
+  /** Empty at a service without scopes. */
+  readonly scopes: readonly string[];
+}
+
+/**
+ * An authorization request; or what is wrong with it, in words for the developer who sent it; or an error for the
+ * application, to be sent to its callback with the `state`.
+ */
+export type AuthorizationRequest =
+  | Asked
+  | { readonly problem: string }
+  | { readonly refused: ScopeRefusal; readonly state: string };
 
 const required = ["response_type", "client_id", "redirect_uri", "state"];
 const minStateLength = 8;
 
-/** Names it does not know are ignored (RFC 6749 3.1), `scope` among them: scopes are unsupported. */
+/** Names it does not know are ignored (RFC 6749 3.1); `scope` too, at a service without scopes. */
 export function readAuthorizationRequest(
   query: URLSearchParams,
-  application: { clientId: string; redirectUri: string },
+  application: { clientId: string; redirectUri: string; scopes: readonly string[] },
 ): AuthorizationRequest {
   const [repeated] = repeatedNames(query);
   if (repeated !== undefined) return { problem: `The parameter ${repeated} was sent more than once.` };
@@ -33,5 +47,6 @@ export function readAuthorizationRequest(
       problem: `state must have at least ${minStateLength} characters, and nobody should be able to guess it.`,
     };
   }
-  return { state };
+  const scopes = readScopes(query.get("scope"), application.scopes);
+  return "error" in scopes ? { refused: scopes, state } : { state, scopes };
 }

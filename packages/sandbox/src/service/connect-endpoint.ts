@@ -1,4 +1,4 @@
-import { readAuthorizationRequest } from "./authorization-request.js";
+import { type Asked, readAuthorizationRequest } from "./authorization-request.js";
 import {
   type Answer,
   type Incoming,
@@ -9,6 +9,7 @@ import {
 } from "./http.js";
 import { consentPage, problemPage } from "./pages/consent-page.js";
 import { canConnect, notApprovedLimit, type Retailer } from "./retailer-accounts.js";
+import type { ScopeRefusal } from "./scopes.js";
 import { type Service, storeChanged } from "./service-state.js";
 
 /** `{auth_url}/connect` (4.1): GET shows the consent page, its form comes back as a POST. */
@@ -18,19 +19,30 @@ export function connect(service: Service, request: Incoming): Answer {
   return methodNotAllowed("GET, HEAD, POST");
 }
 
+/** What a retailer approves: a request, and where its answer goes. */
+export interface Approval extends Asked {
+  readonly redirectUri: string;
+}
+
 /** The address an approval sends the browser to (2.3), with a fresh code in it. */
-export function approve(service: Service, retailer: Retailer, state: string, redirectUri: string): URL {
+export function approve(service: Service, retailer: Retailer, { state, scopes, redirectUri }: Approval): URL {
   const { domainPrefix } = retailer;
   // The first approval counts towards the 30 stores (section 8); a store that logs in again counts once.
   retailer.approvedAt ??= service.now();
-  const code = service.codes.issue(domainPrefix, redirectUri);
+  const code = service.codes.issue(domainPrefix, redirectUri, scopes);
   storeChanged(service, domainPrefix);
-  return withParameters(redirectUri, { code, domain_prefix: domainPrefix, state });
+  const granted = scopes.length === 0 ? {} : { scope: scopes.join(" ") };
+  return withParameters(redirectUri, { code, domain_prefix: domainPrefix, state, ...granted });
 }
 
 /** The address a refusal sends the browser to: only the error, without the state (2.3). */
 export function decline(redirectUri: string): URL {
   return withParameters(redirectUri, { error: "access_denied" });
+}
+
+/** The address that an error of the request itself goes to, with the state that it was sent with (RFC 6749 4.1.2.1). */
+export function refuse(redirectUri: string, state: string, { error, description }: ScopeRefusal): URL {
+  return withParameters(redirectUri, { error, error_description: description, state });
 }
 
 export const limitProblem: string = `This application is not approved, and ${notApprovedLimit} stores are connected to it already. Choose one of those, or have the application approved (start the sandbox with --approved).`;
@@ -39,7 +51,8 @@ function askForConsent(service: Service, { query }: Incoming): Answer {
   const asked = readAuthorizationRequest(query, service.settings);
   if ("problem" in asked)
     return problemPage(400, "This request cannot be shown to a retailer", asked.problem);
-  return consentPage(service, service.consents.open(asked.state));
+  if ("refused" in asked) return redirectTo(refuse(service.settings.redirectUri, asked.state, asked.refused));
+  return consentPage(service, service.consents.open(asked), asked.scopes);
 }
 
 function answerConsent(service: Service, request: Incoming): Answer {
@@ -51,8 +64,8 @@ function answerConsent(service: Service, request: Incoming): Answer {
     return problemPage(400, "This answer cannot be read", "Start the login again from the application.");
   }
   // Taken out before the decision is read: a page that was answered once, with a yes or a no, counts for nothing more.
-  const state = service.consents.answer(form.get("request") ?? "");
-  if (state === undefined) {
+  const asked = service.consents.answer(form.get("request") ?? "");
+  if (asked === undefined) {
     return problemPage(
       400,
       "This page has been answered already",
@@ -60,10 +73,10 @@ function answerConsent(service: Service, request: Incoming): Answer {
     );
   }
   if (form.get("decision") === "decline") return redirectTo(decline(service.settings.redirectUri));
-  return approveFromForm(service, form, state);
+  return approveFromForm(service, form, asked);
 }
 
-function approveFromForm(service: Service, form: URLSearchParams, state: string): Answer {
+function approveFromForm(service: Service, form: URLSearchParams, asked: Asked): Answer {
   const { retailers, settings } = service;
   const retailer = retailers.find(form.get("store") ?? "");
   if (form.get("decision") !== "approve" || !retailer) {
@@ -77,7 +90,7 @@ function approveFromForm(service: Service, form: URLSearchParams, state: string)
   if (!canConnect(retailers, retailer, settings.approved)) {
     return problemPage(403, "No more stores can be connected", limitProblem);
   }
-  return redirectTo(approve(service, retailer, state, settings.redirectUri));
+  return redirectTo(approve(service, retailer, { ...asked, redirectUri: settings.redirectUri }));
 }
 
 function redirectTo(location: URL): Answer {

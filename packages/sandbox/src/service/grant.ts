@@ -4,6 +4,8 @@ import { fingerprintOf, type KeptSecret, newSecret } from "./secrets.js";
 /** The tokens of one login: a refresh token and the access tokens issued with it. Changed only in this file. */
 export interface Grant {
   readonly domainPrefix: string;
+  /** Granted at the login, for as long as it lasts; empty at a service without scopes. */
+  readonly scopes: readonly string[];
   refresh: KeptSecret;
   access: readonly IssuedAccess[];
   renewals: number;
@@ -22,6 +24,13 @@ export interface IssuedTokens {
   readonly accessToken: string;
   readonly expiresAt: number;
   readonly refreshToken?: string;
+  readonly scopes: readonly string[];
+}
+
+/** Whose login it is, and what for. */
+export interface Login {
+  readonly domainPrefix: string;
+  readonly scopes: readonly string[];
 }
 
 /** When tokens are issued, and for how long: `now` is epoch milliseconds. */
@@ -31,11 +40,13 @@ interface Issue {
 }
 
 /** 4.2: a login's tokens. */
-export function newGrant(domainPrefix: string, issue: Issue): { grant: Grant; tokens: IssuedTokens } {
+export function newGrant(login: Login, issue: Issue): { grant: Grant; tokens: IssuedTokens } {
   const refresh = newSecret("refresh");
   const { value, access } = newAccess(issue);
+  const { domainPrefix, scopes } = login;
   const grant: Grant = {
     domainPrefix,
+    scopes,
     refresh: refresh.kept,
     access: [access],
     renewals: 0,
@@ -43,14 +54,14 @@ export function newGrant(domainPrefix: string, issue: Issue): { grant: Grant; to
   };
   return {
     grant,
-    tokens: { accessToken: value, expiresAt: access.expiresAt, refreshToken: refresh.value },
+    tokens: { accessToken: value, expiresAt: access.expiresAt, refreshToken: refresh.value, scopes },
   };
 }
 
 /** 4.3: new tokens for the grant's refresh token, which is spent by it if it rotates. */
 export function renew(grant: Grant, rotation: Rotation, issue: Issue): IssuedTokens {
   const { value, access } = newAccess(issue);
-  const tokens = { accessToken: value, expiresAt: access.expiresAt };
+  const tokens = { accessToken: value, expiresAt: access.expiresAt, scopes: grant.scopes };
   grant.renewals += 1;
   grant.lastIssuedAt = issue.now;
   if (!rotates(rotation, grant.renewals)) {

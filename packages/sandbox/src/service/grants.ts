@@ -7,6 +7,7 @@ import {
   type IssuedTokens,
   isOfUse,
   isUsable,
+  type Login,
   newGrant,
   refuse,
   renew,
@@ -15,10 +16,12 @@ import {
 
 /** Every grant of every retailer. Logging in again leaves earlier grants alone: the spec does not say otherwise. */
 export interface Grants {
-  start(domainPrefix: string): { grant: Grant; tokens: IssuedTokens };
+  start(login: Login): { grant: Grant; tokens: IssuedTokens };
   /** Undefined: this refresh token is unknown here, spent, or refused. */
   renew(domainPrefix: string, refreshToken: string): IssuedTokens | undefined;
   acceptsAccess(domainPrefix: string, token: string): boolean;
+  /** The scopes of a live access token; undefined for any other text. */
+  scopesOf(domainPrefix: string, token: string): readonly string[] | undefined;
   acceptsRefresh(domainPrefix: string, token: string): boolean;
   /** Ends every live access token of the retailer; answers how many. */
   expire(domainPrefix: string): number;
@@ -32,13 +35,16 @@ export interface Grants {
 export function issuedGrants(rotation: Rotation, lifetimeMs: number, now: () => number): Grants {
   const byRetailer = new Map<string, Grant[]>();
   const of = (domainPrefix: string) => byRetailer.get(domainPrefix) ?? [];
+  const withAccessToken = (domainPrefix: string, token: string) =>
+    of(domainPrefix).find((grant) => acceptsAccess(grant, token, now()));
   const withRefreshToken = (domainPrefix: string, token: string) =>
     of(domainPrefix).find((grant) => acceptsRefresh(grant, token));
 
   return {
     of,
-    start(domainPrefix) {
-      const started = newGrant(domainPrefix, { now: now(), lifetimeMs });
+    start(login) {
+      const { domainPrefix } = login;
+      const started = newGrant(login, { now: now(), lifetimeMs });
       // Grants that are of no more use go, or a store that logs in all day would fill the memory.
       const earlier = of(domainPrefix).filter((grant) => isOfUse(grant, now()));
       byRetailer.set(domainPrefix, [...earlier, started.grant]);
@@ -48,8 +54,8 @@ export function issuedGrants(rotation: Rotation, lifetimeMs: number, now: () => 
       const grant = withRefreshToken(domainPrefix, refreshToken);
       return grant && renew(grant, rotation, { now: now(), lifetimeMs });
     },
-    acceptsAccess: (domainPrefix, token) =>
-      of(domainPrefix).some((grant) => acceptsAccess(grant, token, now())),
+    acceptsAccess: (domainPrefix, token) => withAccessToken(domainPrefix, token) !== undefined,
+    scopesOf: (domainPrefix, token) => withAccessToken(domainPrefix, token)?.scopes,
     acceptsRefresh: (domainPrefix, token) => withRefreshToken(domainPrefix, token) !== undefined,
     expire: (domainPrefix) => of(domainPrefix).reduce((ended, grant) => ended + endAccess(grant, now()), 0),
     refuse(domainPrefix) {

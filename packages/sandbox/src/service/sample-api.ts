@@ -1,6 +1,7 @@
 import type { Product } from "./demo-retailers.js";
 import { type Answer, type Incoming, jsonAnswer, mediaTypeOf, methodNotAllowed } from "./http.js";
 import type { Retailer, Sale } from "./retailer-accounts.js";
+import { scopeFor } from "./scopes.js";
 import type { Service } from "./service-state.js";
 
 /**
@@ -13,6 +14,8 @@ import type { Service } from "./service-state.js";
  *     GET  {base_url}/api/sales
  *     POST {base_url}/api/sales      {"product_id": "...", "quantity": 2}
  *
+ * At a service with scopes a call needs `products:read`, `sales:read` or `sales:write`; the retailer needs none.
+ *
  * `path` is what follows `{base_url}/api`.
  */
 export function sampleApi(
@@ -21,7 +24,8 @@ export function sampleApi(
   path: readonly string[],
   request: Incoming,
 ): Answer {
-  const refused = whyNotAuthorized(service, retailer, request);
+  const refused =
+    whyNotAuthorized(service, retailer, request) ?? whyBeyondScope(service, retailer, path, request);
   if (refused) return refused;
   const [resource, id, ...rest] = path;
   if (rest.length > 0) return notFound();
@@ -45,13 +49,36 @@ function whyNotAuthorized(
   const { authorization } = request.headers;
   if (authorization === undefined)
     return unauthorized('Bearer realm="retail-pos"', "An access token is required.");
-  const token = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(authorization)?.[1];
+  const token = bearerIn(request);
   if (token !== undefined && acceptsBearer(service, domainPrefix, token)) return undefined;
   const description = "The access token is expired, revoked, malformed, or another store's.";
   return unauthorized(
     `Bearer realm="retail-pos", error="invalid_token", error_description="${description}"`,
     description,
   );
+}
+
+/** RFC 6750 3.1. Only the tokens of a login have scopes: a personal token may do what its user may (R7). */
+function whyBeyondScope(
+  { settings, grants }: Service,
+  { domainPrefix }: Retailer,
+  path: readonly string[],
+  request: Incoming,
+): Answer | undefined {
+  if (settings.scopes.length === 0) return undefined;
+  const needed = scopeFor(request.method, path);
+  const granted = grants.scopesOf(domainPrefix, bearerIn(request) ?? "");
+  if (needed === undefined || granted === undefined || granted.includes(needed)) return undefined;
+  const description = `This call needs the scope ${needed}, which the login was not granted.`;
+  return jsonAnswer(
+    403,
+    { error: "insufficient_scope", error_description: description },
+    { "WWW-Authenticate": `Bearer realm="retail-pos", error="insufficient_scope", scope="${needed}"` },
+  );
+}
+
+function bearerIn({ headers }: Incoming): string | undefined {
+  return /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
 /** Whether the API of this store takes this bearer now: an access token or a personal token (R7). */

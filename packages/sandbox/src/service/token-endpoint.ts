@@ -60,7 +60,7 @@ function exchange(service: Service, { domainPrefix }: Retailer, form: URLSearchP
     storeChanged(service, domainPrefix);
     return refusal("invalid_grant", found.refused);
   }
-  const { grant, tokens } = service.grants.start(domainPrefix);
+  const { grant, tokens } = service.grants.start({ domainPrefix, scopes: found.scopes });
   found.spentOn = grant;
   service.history.loggedIn(domainPrefix, tokens, by);
   return issued(service, domainPrefix, tokens);
@@ -82,7 +82,7 @@ function refresh(service: Service, { domainPrefix }: Retailer, form: URLSearchPa
 /** The token response (2.2); instants turn into seconds here. */
 function issued(service: Service, domainPrefix: string, tokens: IssuedTokens): Answer {
   storeChanged(service, domainPrefix);
-  const { accessToken, expiresAt, refreshToken } = tokens;
+  const { accessToken, expiresAt, refreshToken, scopes } = tokens;
   return jsonAnswer(
     200,
     {
@@ -93,6 +93,7 @@ function issued(service: Service, domainPrefix: string, tokens: IssuedTokens): A
       expires_in: Math.floor((expiresAt - service.now()) / 1000),
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
       domain_prefix: domainPrefix,
+      ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
     },
     { Pragma: "no-cache" },
   );

@@ -6,8 +6,10 @@ import { brand, pageAnswer } from "./page.js";
 
 /**
  * Asks a person whether the application may act for one of the stores. The answer carries `requestId`.
+ *
+ * @param scopes what the application asks for; empty at a service without scopes.
  */
-export function consentPage(service: Service, requestId: string): Answer {
+export function consentPage(service: Service, requestId: string, scopes: readonly string[]): Answer {
   const { retailers, settings } = service;
   const allowed = retailers.all.filter((retailer) => canConnect(retailers, retailer, settings.approved));
   const body = html`
@@ -15,7 +17,7 @@ export function consentPage(service: Service, requestId: string): Answer {
   <header>
     ${brand}
     <h1><span class="quiet">Connect</span> <b>${settings.clientId}</b> <span class="quiet">to your store?</span></h1>
-    <p>It will act for the store you choose: read its products and record sales. There are no narrower permissions.</p>
+    ${scopes.length === 0 ? allOfIt : only(scopes)}
   </header>
   <form method="post" action="/connect">
     <input type="hidden" name="request" value="${requestId}">
@@ -34,6 +36,12 @@ export function consentPage(service: Service, requestId: string): Answer {
   <footer>You go back to <b>${new URL(settings.redirectUri).host}</b> either way. Nothing here is a real store.</footer>
 </main>`;
   return pageAnswer(200, { title: "Connect a store", className: "consent", body });
+}
+
+const allOfIt = html`<p>It will act for the store you choose: read its products and record sales. There are no narrower permissions.</p>`;
+
+function only(scopes: readonly string[]): Html {
+  return html`<p>It will act for the store you choose, with these permissions only: ${scopes.map((scope, index) => html`${index > 0 && ", "}<code>${scope}</code>`)}.</p>`;
 }
 
 /** Tells the person what is wrong. Never a redirect: the address may not be the application's. */

@@ -74,6 +74,7 @@ b.bad { color: var(--bad); font-weight: 600; }
 .sheet header p:last-child,  .sheet.problem p:last-child { margin-top: .75rem; color: var(--quiet); }
 .sheet h1 { font-size: 1.5rem; overflow-wrap: anywhere; }
 .sheet .brand { font-size: .9375rem; margin-bottom: 1.25rem; }
+.sheet code { overflow-wrap: anywhere; color: var(--ink); }
 .sheet h1 b { display: inline-block; font-weight: 700; max-width: 100%; }
 .sheet fieldset { margin-top: 1.5rem; min-width: 0; }
 .sheet legend { font-weight: 600; font-size: .9375rem; margin-bottom: .5rem; padding: 0; }
