@@ -90,6 +90,14 @@ describe("a service with scopes", () => {
     expect(sales).toMatchObject({ total: method === "POST" ? 1 : 0 });
   });
 
+  test("the console shows the setting, and its link to the consent page names the scopes", async () => {
+    const client = await startClient({ scopes });
+    const page = await (await fetch(client.sandbox.url)).text();
+    expect(page).toContain(`data-copy="${scopes.join(" ")}"`);
+    const link = /href="([^"]*\/connect\?[^"]*)"/.exec(page)?.[1] ?? "";
+    expect((await fetch(link.replaceAll("&#38;", "&"))).status).toBe(200);
+  });
+
   test("a Personal Token has none: it may do what its user may (R7)", async () => {
     const client = await startClient({ scopes });
     const token = client.sandbox.createPersonalToken(client.store);

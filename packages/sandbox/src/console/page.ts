@@ -91,6 +91,7 @@ function firstSteps({ addresses, settings }: Service): Html {
     client_id: settings.clientId,
     redirect_uri: settings.redirectUri,
     state: "a-look-around",
+    ...(settings.scopes.length > 0 && { scope: settings.scopes.join(" ") }),
   }).toString();
   return html`
   <div class="panel first-steps">
@@ -104,7 +105,7 @@ function firstSteps({ addresses, settings }: Service): Html {
 }
 
 function applicationPanel({ addresses, settings, retailers }: Service): Html {
-  const { clientId, clientSecret, redirectUri } = settings;
+  const { clientId, clientSecret, redirectUri, scopes } = settings;
   const isDemo = clientSecret === demoApplication.clientSecret;
   const rows = [
     ["authUrl", addresses.authUrl],
@@ -113,6 +114,7 @@ function applicationPanel({ addresses, settings, retailers }: Service): Html {
     // Everybody knows the demo's secret. A secret that somebody set is not shown: others may look at the screen.
     ["clientSecret", isDemo ? clientSecret : "the one you started the sandbox with"],
     ["redirectUri", redirectUri],
+    ...(scopes.length > 0 ? [["scope", scopes.join(" ")] as const] : []),
   ] as const;
   // Once a store is connected, nobody needs the settings, and the requests need the room.
   const isNew = retailers.all.every((retailer) => retailer.approvedAt === undefined);
