@@ -3,6 +3,7 @@ export type { StateMeta, StateStore } from "./custom-state.js";
 export type { LoginOptions } from "./handle-request.js";
 export type { LoginFailureCode, LoginFailureInfo } from "./login-failure.js";
 export type { RetailPosStrategyOptions } from "./options.js";
+export { required as "module.exports" } from "./require.js";
 export {
   RetailPosStrategy,
   RetailPosStrategy as default,
