@@ -1,4 +1,5 @@
 import type { DomainPrefix } from "./domain-prefix.js";
+import { ifNone, refuseLineBreak } from "./option-checks.js";
 
 /** The addresses of the service, made from the two that an application is configured with. */
 export interface Addresses {
@@ -48,9 +49,10 @@ export function baseUrlOf(template: unknown, option = "baseUrl"): (domainPrefix:
   const [before, after] = parts;
   if (parts.length !== 2 || before === undefined || after === undefined) {
     throw new TypeError(
-      `${option} must be a text that contains ${PLACEHOLDER} exactly once${ifNone(template)}`,
+      `${option} must be a text that contains ${PLACEHOLDER} exactly once${ifNone(template, option)}`,
     );
   }
+  addressText(option, template);
   const isFirstLabel = /^https?:\/\/$/i.test(before) && /^\.[^./?#\\]/.test(after);
   const isSegment = /^https?:\/\/[^/?#\\]+\/([^?#\\]*\/)?$/i.test(before) && /^(\/|$)/.test(after);
   if (!isFirstLabel && !isSegment) {
@@ -84,14 +86,14 @@ function labelNotIn(text: string): string {
  * @throws {TypeError} naming the option.
  */
 export function secureUrl(option: string, text: unknown): URL {
-  if (typeof text !== "string" || !URL.canParse(text))
-    throw new TypeError(`${option} must be an absolute URL${ifNone(text)}`);
-  const url = new URL(text);
+  const address = addressText(option, text);
+  if (!URL.canParse(address)) throw new TypeError(`${option} must be an absolute URL`);
+  const url = new URL(address);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
     throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
   }
   if (url.username || url.password) throw new TypeError(`${option} must not contain a user name or password`);
-  if (/[?#]/.test(text)) throw new TypeError(`${option} must have no query and no fragment`);
+  if (/[?#]/.test(address)) throw new TypeError(`${option} must have no query and no fragment`);
   return url;
 }
 
@@ -102,21 +104,25 @@ export function secureUrl(option: string, text: unknown): URL {
  * @throws {TypeError} naming the option.
  */
 export function redirectUri(option: string, value: unknown): string {
-  if (typeof value !== "string" || !URL.canParse(value) || /[\s#]/.test(value)) {
-    throw new TypeError(
-      `${option} must be an absolute URL without a fragment, exactly as registered${ifNone(value)}`,
-    );
+  const address = addressText(option, value);
+  if (!URL.canParse(address) || /[\s#]/.test(address)) {
+    throw new TypeError(`${option} must be an absolute URL without a fragment, exactly as registered`);
   }
-  const { protocol, hostname, username, password } = new URL(value);
+  const { protocol, hostname, username, password } = new URL(address);
   if (protocol !== "https:" && !(protocol === "http:" && isLoopback(hostname)))
     throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
   if (username || password) throw new TypeError(`${option} must not contain a user name or password`);
-  return value;
+  return address;
 }
 
-/** The end of a message about an option that has to be given. */
-export function ifNone(value: unknown): string {
-  return value === undefined ? "; none was given" : "";
+/** Says in particular what is wrong with `localhost:3000`, which parses as a URL with the scheme `localhost`. */
+function addressText(option: string, value: unknown): string {
+  if (typeof value !== "string" || value.trim() === "")
+    throw new TypeError(`${option} must be an absolute URL${ifNone(value, option)}`);
+  refuseLineBreak(option, value);
+  if (!/^\s*https?:\/\//i.test(value))
+    throw new TypeError(`${option} must begin with https:// (on a loopback host, http:// is accepted too)`);
+  return value;
 }
 
 function isLoopback(hostname: string): boolean {

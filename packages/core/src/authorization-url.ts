@@ -1,4 +1,5 @@
 import { redirectUri as checkedRedirectUri } from "./addresses.js";
+import { variableOf } from "./option-checks.js";
 import type { CheckedOptions } from "./options.js";
 
 /** Settings of one login. */
@@ -56,5 +57,6 @@ export function redirectUriOfLogin(
 
 function missing(names: string[]): TypeError {
   const needed = names.length > 1 ? `${names.join(" and ")} are` : `${names[0]} is`;
-  return new TypeError(`${needed} needed for a login; none was given`);
+  const variables = names.map(variableOf).join(" and ");
+  return new TypeError(`${needed} needed for a login; none was given (settingsFromEnv() reads ${variables})`);
 }

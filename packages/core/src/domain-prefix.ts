@@ -1,4 +1,5 @@
 import { InvalidDomainPrefixError } from "./errors.js";
+import { kindOf } from "./option-checks.js";
 
 /**
  * The label that names one retailer in `https://{domain_prefix}.<service host>`.
@@ -21,7 +22,8 @@ const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
  * @throws {InvalidDomainPrefixError} for anything else; the error does not repeat the input.
  */
 export function parseDomainPrefix(text: unknown): DomainPrefix {
-  if (typeof text !== "string" || !dnsLabel.test(text)) throw new InvalidDomainPrefixError();
+  if (typeof text !== "string") throw new InvalidDomainPrefixError(`it is ${kindOf(text)}`);
+  if (!dnsLabel.test(text)) throw new InvalidDomainPrefixError();
   const label = text.toLowerCase();
   if (label.startsWith("xn--") && !URL.canParse(`https://${label}.example`))
     throw new InvalidDomainPrefixError();

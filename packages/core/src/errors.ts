@@ -75,8 +75,10 @@ export class RetailPosError extends Error {
 /** A domain prefix is not one DNS label. Nothing was sent. */
 export class InvalidDomainPrefixError extends RetailPosError {
   declare readonly code: "invalid_domain_prefix";
-  constructor() {
-    super("invalid_domain_prefix", 400, "The domain prefix is not one DNS label (letters, digits, hyphens)");
+  /** @param why what came instead, in words that do not show it. */
+  constructor(why?: string) {
+    const problem = "The domain prefix is not one DNS label (letters, digits, hyphens)";
+    super("invalid_domain_prefix", 400, why === undefined ? problem : `${problem}: ${why}`);
   }
   static {
     InvalidDomainPrefixError.prototype.name = "InvalidDomainPrefixError";

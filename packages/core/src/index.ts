@@ -68,5 +68,8 @@ export {
 } from "./request-bearer.js";
 export type { RequestMessage } from "./set-authorization.js";
 
+// For those who write a package around this one
+export { refuseMisspelt } from "./option-names.js";
+
 // For those who write a login for another framework
 export { redirectUri as checkedRedirectUri } from "./addresses.js";

@@ -1,6 +1,6 @@
 import type { RetailPosOptions } from "./options.js";
 
-const NAMES = Object.keys({
+export const NAMES: readonly string[] = Object.keys({
   authUrl: 0,
   baseUrl: 0,
   clientId: 0,
@@ -19,39 +19,54 @@ const NAMES = Object.keys({
   acceptRetailer: 0,
 } satisfies Record<keyof RetailPosOptions, 0>);
 
-/** Other packages' names for our options, and ours without the unit; lower-case, without `_` and `-`. */
-const ELSEWHERE: Record<string, keyof RetailPosOptions> = {
+/** Other packages' names for our options. */
+export const ELSEWHERE: Readonly<Record<string, keyof RetailPosOptions>> = {
   authorizationurl: "authUrl",
   callbackurl: "redirectUri",
   callbackuri: "redirectUri",
   tokenstore: "store",
-  renewearly: "renewEarlyMs",
-  cache: "cacheMs",
-  timeout: "timeoutMs",
 };
 
 /**
- * A misspelt option would be ignored, and its default used without a word. Members that a store's factory brings along,
- * like `migrate`, resemble none of ours and are let through.
+ * For those who write a package around this one: a misspelt option would be ignored, and its default used without a
+ * word. Names that resemble none of `names` are let through, like `migrate`, which a store's factory brings along.
  *
- * @throws {TypeError} with the right name.
+ * @param names the options there are.
+ * @param elsewhere other packages' names for them, lower-case and without `_` and `-`.
+ * @throws {TypeError} `options` is no object; or it has a misspelt name, and the message the right one. No value is
+ * shown.
  */
-export function refuseMisspelt(options: object): void {
+export function refuseMisspelt(
+  options: unknown,
+  names: readonly string[],
+  elsewhere: Readonly<Record<string, string>> = {},
+): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || NAMES.includes(name)) continue;
-    const meant = optionLike(name);
+    if (value === undefined || names.includes(name)) continue;
+    const meant = optionLike(name, names, elsewhere);
     if (meant) throw new TypeError(`${name} is no option; it is called ${meant} here`);
   }
 }
 
-function optionLike(name: string): string | undefined {
+function optionLike(
+  name: string,
+  names: readonly string[],
+  elsewhere: Readonly<Record<string, string>>,
+): string | undefined {
   const plain = plainName(name);
-  const least = plain.length > 6 ? 2 : 1;
   return (
-    NAMES.find((ours) => plainName(ours) === plain) ??
-    (Object.hasOwn(ELSEWHERE, plain) ? ELSEWHERE[plain] : undefined) ??
-    NAMES.find((ours) => changesBetween(plainName(ours), plain) <= least)
+    names.find((ours) => plainName(ours) === plain) ??
+    (Object.hasOwn(elsewhere, plain) ? elsewhere[plain] : undefined) ??
+    names.find((ours) => isAlmost(plainName(ours), plain))
   );
+}
+
+/** Two letters exchanged count as one change. */
+function isAlmost(ours: string, plain: string): boolean {
+  const most = plain.length > 6 ? 2 : 1;
+  const isMixedUp = [...ours].sort().join() === [...plain].sort().join();
+  return ours === `${plain}ms` || isMixedUp || changesBetween(ours, plain) <= most;
 }
 
 function plainName(name: string): string {

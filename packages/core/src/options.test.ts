@@ -87,10 +87,16 @@ describe("an option that is wrong is a TypeError naming it:", () => {
 });
 
 describe("an option that has to be given and is not", () => {
-  for (const option of ["baseUrl", "clientId", "clientSecret"] as const) {
-    test(`is a TypeError that says so: ${option}`, () => {
+  for (const [option, variable] of [
+    ["baseUrl", "RETAIL_POS_BASE_URL"],
+    ["clientId", "RETAIL_POS_CLIENT_ID"],
+    ["clientSecret", "RETAIL_POS_CLIENT_SECRET"],
+  ] as const) {
+    test(`is a TypeError that says so, and where settingsFromEnv() would take it from: ${option}`, () => {
       const { [option]: _, ...others } = options();
-      const expected = new RegExp(`^${option} must .*; none was given$`);
+      const expected = new RegExp(
+        `^${option} must .*; none was given \\(settingsFromEnv\\(\\) reads ${variable}\\)$`,
+      );
       expect(() => retailPos(others as RetailPosOptions)).toThrow(expected);
       expect(() => retailPos({ ...options(), [option]: undefined as never })).toThrow(expected);
       expect(() => retailPos({ ...options(), [option]: 5 as never })).not.toThrow(/none was given/);
@@ -127,6 +133,7 @@ describe("an option by a wrong name is a TypeError that says the right one:", ()
     cleintId: "clientId",
     clientSecrt: "clientSecret",
     stor: "store",
+    sotre: "store",
     acceptRetailers: "acceptRetailer",
     fetcher: "fetch",
   };
@@ -141,6 +148,40 @@ describe("an option by a wrong name is a TypeError that says the right one:", ()
   }
 });
 
+describe("a mistake of the first hour is a TypeError that says what to do:", () => {
+  const noScheme = "must begin with https:// (on a loopback host, http:// is accepted too)";
+  const lineBreak = "must not contain a line break; read from a file, it needs .trim()";
+  const rows: Array<[wrong: Record<string, unknown>, message: string]> = [
+    [{ authUrl: "auth.example" }, `authUrl ${noScheme}`],
+    [{ authUrl: "localhost:4010" }, `authUrl ${noScheme}`],
+    [{ baseUrl: "{domain_prefix}.retail.example" }, `baseUrl ${noScheme}`],
+    [{ redirectUri: "localhost:3000/callback" }, `redirectUri ${noScheme}`],
+    [{ redirectUri: "/callback" }, `redirectUri ${noScheme}`],
+    [{ authUrl: "https://auth.example/connect/" }, "authUrl must be without /connect, which is appended"],
+    [
+      { baseUrl: "https://retail.example" },
+      "baseUrl must be a text that contains {domain_prefix} exactly once",
+    ],
+    [{ clientId: "the-application\n" }, `clientId ${lineBreak}`],
+    [{ clientSecret: "secret\n" }, `clientSecret ${lineBreak}`],
+    [{ clientSecret: "sec\r\nret" }, `clientSecret ${lineBreak}`],
+    [{ redirectUri: "https://app.example/callback\n" }, `redirectUri ${lineBreak}`],
+    [{ authUrl: "https://auth.example\n" }, `authUrl ${lineBreak}`],
+    [{ tokenStore: memoryStore() }, "tokenStore is no option; it is called store here"],
+    [
+      { scope: ["products:read", "sales:read"] },
+      'scope must be one text with a space between scopes, as in "products:read sales:read"',
+    ],
+    [{ lock: Promise.resolve() }, "lock must be a function, not a promise"],
+    [{ fetch: [] }, "fetch must be a function, not a list"],
+  ];
+  test.each(rows)("%j", (wrong, message) => {
+    const make = () => retailPos({ ...options(), ...wrong });
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(new RegExp(`^${message.replace(/[()./{}]/g, "\\$&")}$`));
+  });
+});
+
 describe("a program in which nobody logs in", () => {
   const { authUrl: _, redirectUri: __, ...others } = options();
   const refused = { ...others, fetch: () => Promise.reject(new Error("sent")) };
@@ -149,12 +190,12 @@ describe("a program in which nobody logs in", () => {
     const pos = retailPos(refused);
     expect(() => pos.authorizationUrl("12345678")).toThrow(TypeError);
     expect(() => pos.authorizationUrl("12345678")).toThrow(
-      /^authUrl and redirectUri are needed for a login; none was given$/,
+      /^authUrl and redirectUri are needed for a login; none was given \(settingsFromEnv\(\) reads RETAIL_POS_AUTH_URL and RETAIL_POS_REDIRECT_URI\)$/,
     );
     const exchange = pos.exchange("shop", "code");
     await expect(exchange).rejects.toThrow(TypeError);
     await expect(exchange).rejects.toThrow(
-      /^authUrl and redirectUri are needed for a login; none was given$/,
+      /^authUrl and redirectUri are needed for a login; none was given \(settingsFromEnv\(\) reads RETAIL_POS_AUTH_URL and RETAIL_POS_REDIRECT_URI\)$/,
     );
   });
 
@@ -196,6 +237,12 @@ test("a wrong option's value is not repeated", () => {
     { baseUrl: `https://user:${canary}@retail.example/{domain_prefix}` },
     { redirectUri: `/callback?key=${canary}` },
     { userAgent: `app\n${canary}` },
+    { clientId: `${canary}\n` },
+    { clientSecret: `${canary}\r\n` },
+    { authUrl: `${canary}.example` },
+    { baseUrl: `{domain_prefix}.${canary}.example` },
+    { redirectUri: `${canary}:3000/callback` },
+    { scope: [canary] as unknown as string },
     { clientSecret: [canary] as unknown as string },
   ];
   for (const one of wrong) {

@@ -1,9 +1,10 @@
-import { type Addresses, addressesAt, ifNone, redirectUri } from "./addresses.js";
+import { type Addresses, addressesAt, redirectUri } from "./addresses.js";
 import type { RetailPosEvent } from "./events.js";
 import type { Lock } from "./lock.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
-import { refuseMisspelt } from "./option-names.js";
+import { ifNone, kindOf, refuseLineBreak } from "./option-checks.js";
+import { ELSEWHERE, NAMES, refuseMisspelt } from "./option-names.js";
 import type { AcceptRetailer } from "./retailer-acceptance.js";
 import type { TokenStore } from "./token-store.js";
 
@@ -90,14 +91,13 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
  * @throws {TypeError} naming the option that is wrong, or the right name of one that is misspelt; no value is repeated.
  */
 export function checkOptions(options: RetailPosOptions): CheckedOptions {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
-  refuseMisspelt(options);
+  refuseMisspelt(options, NAMES, ELSEWHERE);
   return {
     addresses: addressesAt(options.authUrl, options.baseUrl),
     clientId: text("clientId", options.clientId),
     clientSecret: text("clientSecret", options.clientSecret),
     redirectUri: given(options.redirectUri, (uri) => redirectUri("redirectUri", uri)),
-    scope: given(options.scope, (scope) => text("scope", scope)),
+    scope: given(options.scope, scopeText),
     store: store(options.store),
     lock: fn("lock", options.lock) ?? memoryLock(),
     isShared: options.lock !== undefined,
@@ -118,8 +118,18 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
 
 function text(name: string, value: unknown): string {
   if (typeof value !== "string" || value.trim() === "")
-    throw new TypeError(`${name} must be a non-empty text${ifNone(value)}`);
+    throw new TypeError(`${name} must be a non-empty text${ifNone(value, name)}`);
+  refuseLineBreak(name, value);
   return value;
+}
+
+/** A list is what other packages take here. */
+function scopeText(value: unknown): string {
+  if (Array.isArray(value))
+    throw new TypeError(
+      'scope must be one text with a space between scopes, as in "products:read sales:read"',
+    );
+  return text("scope", value);
 }
 
 function headerText(name: string, value: unknown): string {
@@ -142,7 +152,8 @@ function duration(name: string, value: unknown, byDefault: number, least: number
 }
 
 function fn<T>(name: string, value: T | undefined): T | undefined {
-  if (value !== undefined && typeof value !== "function") throw new TypeError(`${name} must be a function`);
+  if (value !== undefined && typeof value !== "function")
+    throw new TypeError(`${name} must be a function, not ${kindOf(value)}`);
   return value;
 }
 

@@ -1,6 +1,8 @@
 import { baseUrlOf, secureUrl, sharesOrigin } from "./addresses.js";
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError } from "./errors.js";
+import { kindOf, refuseLineBreak } from "./option-checks.js";
+import { refuseMisspelt } from "./option-names.js";
 import { type RetailerClient, retailerClients } from "./retailer-client.js";
 import { isBearerValue, quietAccess } from "./token-set.js";
 
@@ -25,10 +27,14 @@ export interface PersonalTokenOptions {
 export function personalToken(options: PersonalTokenOptions): RetailerClient {
   if (typeof options !== "object" || options === null)
     throw new TypeError("personalToken must be an object: { baseUrl, domainPrefix, token }");
+  refuseMisspelt(options, ["baseUrl", "domainPrefix", "token", "fetch"], { personaltoken: "token" });
   const { baseUrl, token, fetch } = options;
   const domainPrefix = parseDomainPrefix(options.domainPrefix);
+  if (typeof token === "string") refuseLineBreak("token", token);
   if (!isBearerValue(token))
-    throw new TypeError("token must be a Personal Token: printable text without spaces");
+    throw new TypeError(
+      `token must be a Personal Token: printable text without spaces; ${kindOf(token)} was given`,
+    );
   if (fetch !== undefined && typeof fetch !== "function") throw new TypeError("fetch must be a function");
 
   const isTemplate = typeof baseUrl === "string" && baseUrl.includes("{domain_prefix}");

@@ -152,6 +152,26 @@ describe("without a retailer", () => {
     });
   }
 
+  for (const [given, words] of [
+    [{ domainPrefix: "shop" }, "an object"],
+    [["shop"], "a list"],
+    [7, "a number"],
+    [true, "true"],
+  ] as const) {
+    test(`that is a text a request is a 400 that says what came: ${words}`, async () => {
+      const { calls, pos } = await connected();
+      for (const retailer of [() => given, async () => given]) {
+        const bearerOf = requestBearer({ client: pos, retailer: retailer as never, optional: true });
+        expect(await failureOf(() => bearerOf({}, { headers: {} }))).toMatchObject({
+          code: "invalid_domain_prefix",
+          status: 400,
+          message: `The domain prefix is not one DNS label (letters, digits, hyphens): the \`retailer\` option returned ${words}`,
+        });
+      }
+      expect(calls).toEqual([]);
+    });
+  }
+
   test("that is connected it is the same: an error, or with optional going on", async () => {
     const { calls, pos } = await connected();
     for (const retailer of [() => "other", async () => "other"]) {
@@ -324,11 +344,32 @@ describe("an option that is wrong is a TypeError naming it, before any request:"
   const client = { retailer: () => {} };
   const rows: Array<{ name: string; options: unknown; named: RegExp }> = [
     { name: "nothing", options: {}, named: /client/ },
-    { name: "no client", options: { retailer }, named: /client/ },
+    { name: "no client", options: { retailer }, named: /^client must be .*, not undefined$/ },
+    {
+      name: "a client that is a promise",
+      options: { client: Promise.resolve(client), retailer },
+      named: /^client must be what retailPos\(\) returns, not a promise$/,
+    },
+    { name: "misspelt", options: { client, retailr: retailer }, named: /^retailr .* called retailer here$/ },
+    { name: "pos for client", options: { pos: client, retailer }, named: /^pos .* called client here$/ },
+    {
+      name: "headers",
+      options: { client, retailer, headers: true },
+      named: /^headers .* called header here$/,
+    },
+    {
+      name: "misspelt of a personal token",
+      options: { personalToken: { ...personalToken, baseURL: "https://shop.example" } },
+      named: /^baseURL .* called baseUrl here$/,
+    },
     { name: "a client that is none", options: { client: {}, retailer }, named: /client/ },
     { name: "a client of null", options: { client: null, retailer }, named: /client/ },
     { name: "no retailer", options: { client }, named: /retailer/ },
-    { name: "a retailer that is a text", options: { client, retailer: "shop" }, named: /retailer/ },
+    {
+      name: "a retailer that is a text",
+      options: { client, retailer: "shop" },
+      named: /^retailer must be a function .*, not a text$/,
+    },
     { name: "both ways at once", options: { client, retailer, personalToken }, named: /personalToken/ },
     { name: "a personal token and a client", options: { client, personalToken }, named: /personalToken/ },
     { name: "a personal token and a retailer", options: { retailer, personalToken }, named: /personalToken/ },

@@ -1,5 +1,7 @@
 import type { DomainPrefix } from "./domain-prefix.js";
-import { isRetailPosError, NotConnectedError } from "./errors.js";
+import { InvalidDomainPrefixError, isRetailPosError, NotConnectedError } from "./errors.js";
+import { kindOf } from "./option-checks.js";
+import { refuseMisspelt } from "./option-names.js";
 import { type PersonalTokenOptions, personalToken } from "./personal-token.js";
 import type { RetailPos } from "./retail-pos.js";
 import type { RetailerClient } from "./retailer-client.js";
@@ -52,6 +54,8 @@ export interface PersonalBearer {
   retailer?: never;
 }
 
+const NAMES = ["client", "retailer", "personalToken", "optional", "header"];
+
 /**
  * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of one request:
  * at once if a live token is held (no promise, so the request goes on in the same tick), else as a promise.
@@ -71,7 +75,7 @@ export function requestBearer<Context>(
   context: Context,
   message?: RequestMessage,
 ) => RequestBearer | undefined | Promise<RequestBearer | undefined> {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options, NAMES, { domainprefix: "retailer", retailpos: "client", pos: "client" });
   const clientOf = clientFor(options);
   const { optional = false, header = false } = options;
 
@@ -159,11 +163,18 @@ function clientFor<Context>({
     const one = personalToken(personal);
     return () => one;
   }
-  if (typeof client?.retailer !== "function") throw new TypeError("client must be what retailPos() returns");
+  if (typeof client?.retailer !== "function")
+    throw new TypeError(`client must be what retailPos() returns, not ${kindOf(client)}`);
   if (typeof retailer !== "function")
-    throw new TypeError("retailer must be a function: which retailer is a request for?");
-  const known = (name: RetailerName) =>
-    name === undefined || name === null || name === false || name === "" ? undefined : client.retailer(name);
+    throw new TypeError(
+      `retailer must be a function that says which retailer a request is for, not ${kindOf(retailer)}`,
+    );
+  const known = (name: RetailerName) => {
+    if (name === undefined || name === null || name === false || name === "") return undefined;
+    if (typeof name !== "string")
+      throw new InvalidDomainPrefixError(`the \`retailer\` option returned ${kindOf(name)}`);
+    return client.retailer(name);
+  };
   return (context) => {
     const name = retailer(context);
     return isThenable(name) ? Promise.resolve(name).then(known) : known(name);

@@ -63,6 +63,18 @@ describe("settingsFromEnv", () => {
     });
   }
 
+  test.each(["CLIENT_ID", "CLIENT_SECRET", "SCOPE", "REDIRECT_URI", "AUTH_URL", "BASE_URL"])(
+    "%s with a line break is wrong, and says what to do",
+    (name) => {
+      const env: Record<string, string> = { ...complete };
+      env[`RETAIL_POS_${name}`] += "\n";
+      expect(() => settingsFromEnv(env)).toThrow(
+        new RegExp(`RETAIL_POS_${name} must not contain a line break; .* needs .trim\\(\\)$`),
+      );
+      expect(() => settingsFromEnv(env)).not.toThrow(/canary/);
+    },
+  );
+
   test("names every variable that is wrong, at once, and shows no value", () => {
     const wrong = {
       RETAIL_POS_AUTH_URL: "https://canary.example/connect",

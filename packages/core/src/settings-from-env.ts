@@ -1,4 +1,5 @@
 import { baseUrlOf, connectUrlOf, redirectUri } from "./addresses.js";
+import { refuseLineBreak } from "./option-checks.js";
 
 /** The options of `retailPos` that depend on the service and on the registered application. */
 export interface Settings {
@@ -32,7 +33,10 @@ export function settingsFromEnv(
   const [authUrl, redirectTo, scope] = [read("AUTH_URL"), read("REDIRECT_URI"), read("SCOPE")];
 
   /** The variable's value; a problem is noted if it is missing or the check throws. */
-  function wanted(name: string, check: (variable: string, value: string) => unknown = () => {}): string {
+  function wanted(
+    name: string,
+    check: (variable: string, value: string) => unknown = refuseLineBreak,
+  ): string {
     const [variable, value] = [`RETAIL_POS_${name}`, read(name)];
     if (!value) problems.push(`${variable} is missing`);
     else {
@@ -53,7 +57,7 @@ export function settingsFromEnv(
     baseUrl: wanted("BASE_URL", (name, value) => baseUrlOf(value, name)),
     clientId: wanted("CLIENT_ID"),
     clientSecret: wanted("CLIENT_SECRET"),
-    ...(scope && { scope }),
+    ...(scope && { scope: wanted("SCOPE") }),
   };
   if (problems.length > 0) throw new TypeError(`The environment is not complete: ${problems.join("; ")}`);
   return settings;

@@ -21,7 +21,6 @@ describe("a wrong option is a TypeError that names it, at construction", () => {
     ["baseUrl without its placeholder", { ...passportStyle, baseUrl: "https://example.com" }, /baseUrl/],
     ["no clientID", { ...passportStyle, clientID: undefined }, /clientID/],
     ["an empty clientID", { ...passportStyle, clientID: " " }, /clientID/],
-    ["clientId for clientID", { ...passportStyle, clientID: undefined, clientId }, /clientID/],
     ["no clientSecret", { ...passportStyle, clientSecret: undefined }, /clientSecret/],
     ["an empty clientSecret", { ...passportStyle, clientSecret: "" }, /clientSecret/],
     ["no callbackURL", { ...passportStyle, callbackURL: undefined }, /callbackURL/],
@@ -58,6 +57,65 @@ describe("a wrong option is a TypeError that names it, at construction", () => {
     expect(make).not.toThrow(/the-client-secret/);
   });
 
+  test.each<[name: string, options: object, message: string]>([
+    [
+      "clientId",
+      { ...passportStyle, clientID: undefined, clientId },
+      "clientId is no option; it is called clientID here",
+    ],
+    ["clientId beside a client", { client, clientId }, "clientId is no option; it is called clientID here"],
+    [
+      "client: undefined",
+      { client: undefined },
+      "client must be what retailPos() returns; undefined was given",
+    ],
+    [
+      "no clientID",
+      { ...passportStyle, clientID: undefined },
+      "clientID must be a non-empty text; none was given (settingsFromEnv() reads RETAIL_POS_CLIENT_ID)",
+    ],
+    [
+      "no callbackURL",
+      { ...passportStyle, callbackURL: undefined },
+      "callbackURL must be a URL, exactly as registered; none was given (settingsFromEnv() reads RETAIL_POS_REDIRECT_URI)",
+    ],
+    [
+      "no authUrl",
+      { ...passportStyle, authUrl: undefined },
+      "authUrl is needed for a login; none was given (settingsFromEnv() reads RETAIL_POS_AUTH_URL)",
+    ],
+    [
+      "a host for a callbackURL",
+      { ...passportStyle, callbackURL: "app.example.net/callback" },
+      "callbackURL must begin with https://, or with / if it is relative; it has no fragment",
+    ],
+    [
+      "a host and a port for a callbackURL",
+      { ...passportStyle, callbackURL: "localhost:3000/callback" },
+      "callbackURL must begin with https:// (on a loopback host, http:// is accepted too)",
+    ],
+    [
+      "a secret with a line break",
+      { ...passportStyle, clientSecret: "the-client-secret\n" },
+      "clientSecret must not contain a line break; read from a file, it needs .trim()",
+    ],
+    [
+      "redirectUri",
+      { ...passportStyle, callbackURL: undefined, redirectUri: callbackURL },
+      "redirectUri is no option; it is called callbackURL here",
+    ],
+    [
+      "authorizationURL, passport-oauth2's",
+      { ...passportStyle, authorizationURL: "https://login.example.com" },
+      "authorizationURL is no option; it is called authUrl here",
+    ],
+    ["scopes", { client, scopes: ["a"] }, "scopes is no option; it is called scope here"],
+    ["timeout", { ...passportStyle, timeout: 1 }, "timeout is no option; it is called timeoutMs here"],
+  ])("a mistake of the first hour says what to do: %s", (_, options, message) => {
+    const make = () => new RetailPosStrategy(options as never, () => ({}) as Express.User);
+    expect(make).toThrow(new TypeError(message));
+  });
+
   test("`state: false` says what it would allow", () => {
     const make = () => new RetailPosStrategy({ client, state: false } as never, () => ({}) as Express.User);
     expect(make).toThrow(/state .{20,}/);
@@ -67,6 +125,7 @@ describe("a wrong option is a TypeError that names it, at construction", () => {
 describe("what works", () => {
   test.each<[string, object]>([
     ["state: true", { state: true }],
+    ["an option of a subclass's own", { tokenURL: "https://login.example.com/token", tenants: 3 }],
     ["pkce: false", { pkce: false }],
     ["store: true, passport-oauth2's way to say the session", { store: true }],
     ["everything undefined", { store: undefined, scope: undefined, sessionKey: undefined, clock: undefined }],

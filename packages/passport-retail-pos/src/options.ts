@@ -2,6 +2,7 @@ import {
   checkedRedirectUri,
   type RetailPos,
   type RetailPosOptions,
+  refuseMisspelt,
   retailPos,
   type TokenStore,
 } from "@retail-pos/core";
@@ -87,12 +88,46 @@ export interface StrategySettings {
   readonly clock: () => number;
 }
 
+const NAMES = Object.keys({
+  client: 0,
+  authUrl: 0,
+  baseUrl: 0,
+  clientID: 0,
+  clientSecret: 0,
+  callbackURL: 0,
+  tokenStore: 0,
+  lock: 0,
+  renewEarlyMs: 0,
+  cacheMs: 0,
+  timeoutMs: 0,
+  userAgent: 0,
+  fetch: 0,
+  observe: 0,
+  acceptRetailer: 0,
+  clock: 0,
+  sessionKey: 0,
+  store: 0,
+  scope: 0,
+  scopeSeparator: 0,
+  skipUserProfile: 0,
+  passReqToCallback: 0,
+  proxy: 0,
+} satisfies Record<keyof PassportOptions | keyof ClientOptions, 0>);
+
+/** Of core and of other packages. */
+const ELSEWHERE: Readonly<Record<string, keyof PassportOptions>> = {
+  authorizationurl: "authUrl",
+  redirecturi: "callbackURL",
+  redirecturl: "callbackURL",
+  callbackuri: "callbackURL",
+};
+
 /** The base of a relative callback URL while there is no request. A login that used it would fail visibly. */
 const NO_REQUEST = "https://callback-url-is-relative.invalid";
 
 /** @throws {TypeError} naming the option that is wrong. */
 export function checkOptions(options: RetailPosStrategyOptions): StrategySettings {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options, NAMES, ELSEWHERE);
   const { state, pkce, store, sessionKey, clock, skipUserProfile } = options as unknown as Record<
     string,
     unknown
@@ -150,8 +185,13 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
     store: _stateStore,
     ...rest
   } = options as PassportOptions; // scopes and states are the strategy's own
-  if (typeof clientID !== "string" || clientID.trim() === "")
-    throw new TypeError("clientID must be a non-empty text");
+  if ("client" in options && clientID === undefined)
+    throw new TypeError("client must be what retailPos() returns; undefined was given");
+  if (typeof clientID !== "string" || clientID.trim() === "") {
+    const none =
+      clientID === undefined ? "; none was given (settingsFromEnv() reads RETAIL_POS_CLIENT_ID)" : "";
+    throw new TypeError(`clientID must be a non-empty text${none}`);
+  }
   if (tokenStore !== undefined && typeof (tokenStore as Partial<TokenStore> | null)?.load !== "function") {
     throw new TypeError("tokenStore must be a token store with load(), save() and remove()");
   }
@@ -164,11 +204,17 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
 }
 
 function callbackUrl(value: unknown): string {
-  if (typeof value !== "string" || value === "" || /[\s#]/.test(value)) {
-    throw new TypeError("callbackURL must be a URL without a fragment, exactly as registered");
+  if (typeof value !== "string" || value === "") {
+    const none =
+      value === undefined ? "; none was given (settingsFromEnv() reads RETAIL_POS_REDIRECT_URI)" : "";
+    throw new TypeError(`callbackURL must be a URL, exactly as registered${none}`);
   }
   if (URL.canParse(value)) return checkedRedirectUri("callbackURL", value);
-  if (!URL.canParse(value, NO_REQUEST)) throw new TypeError("callbackURL must be a URL");
+  const isHost = /^[^./?#][^/?#]*\.[^/?#]*\//.test(value); // "app.example.com/callback"
+  if (isHost || /[\s#]/.test(value) || !URL.canParse(value, NO_REQUEST))
+    throw new TypeError(
+      "callbackURL must begin with https://, or with / if it is relative; it has no fragment",
+    );
   return new URL(value, NO_REQUEST).href;
 }
 
