@@ -1,3 +1,5 @@
+import { refuseMisspelt } from "@retail-pos/core";
+
 /** How many connections there are, how long they are kept, and whether a 429 is waited out. */
 export interface RetailFetchOptions {
   /** Connections to one host at a time, those of token requests not counted. At least 1; default 8. */
@@ -33,7 +35,7 @@ const OPTIONS: Record<keyof Settings, { byDefault: number; least: number; most: 
 
 /** @throws {TypeError} naming the option that is wrong, or that there is none of this name. */
 export function readOptions(options: RetailFetchOptions): Settings {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options, Object.keys(OPTIONS), { keepalive: "keepAliveMs", connections: "perHost" });
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown !== undefined) throw new TypeError(`${unknown} is not an option of retailFetch`);
   const read = (name: keyof Settings) => {

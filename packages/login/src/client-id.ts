@@ -7,8 +7,9 @@ import type { RetailPos } from "@retail-pos/core";
  */
 export function clientIdOf(client: RetailPos): string {
   for (const method of ["authorizationUrl", "exchange", "connect"] as const) {
-    if (typeof client?.[method] !== "function")
-      throw new TypeError("client must be what retailPos() returns");
+    if (typeof client?.[method] === "function") continue;
+    const isNone = client === undefined || client === null;
+    throw new TypeError(`client must be what retailPos() returns${isNone ? "; none was given" : ""}`);
   }
   // A client without a redirectUri may be given one with each login.
   const url = client.authorizationUrl("settings", { redirectUri: "https://client-id.invalid/" });

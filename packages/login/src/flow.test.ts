@@ -230,6 +230,7 @@ describe("finish", () => {
 test.each<[string, object, RegExp]>([
   ["no client", {}, /client/],
   ["a client that is a promise", { client: Promise.resolve({}) }, /client/],
+  ["a misspelt clock", { client: open().client, clok: Date.now }, /^clok .* called clock here$/],
   ["a clock that is none", { client: open().client, clock: 7 }, /clock/],
 ])("a flow with %s is a TypeError", (_, options, message) => {
   expect(() => loginFlow(options as LoginFlowOptions)).toThrow(TypeError);

@@ -1,4 +1,4 @@
-import { checkedRedirectUri, type RetailPos } from "@retail-pos/core";
+import { checkedRedirectUri, type RetailPos, refuseMisspelt } from "@retail-pos/core";
 import {
   ACCESS_DENIED,
   authorizationFailed,
@@ -94,7 +94,9 @@ interface SpentLogin {
  *
  * @throws {TypeError} naming the option that is wrong, or what the client lacks for a login.
  */
-export function loginFlow({ client, clock = Date.now }: LoginFlowOptions): LoginFlow {
+export function loginFlow(options: LoginFlowOptions): LoginFlow {
+  refuseMisspelt(options, ["client", "clock"] satisfies (keyof LoginFlowOptions)[]);
+  const { client, clock = Date.now } = options;
   const text = pendingText(clientIdOf(client));
   if (typeof clock !== "function") throw new TypeError("clock must be a function");
   const spent = spentStates(client);

@@ -242,8 +242,11 @@ describe("a handler that throws", () => {
   });
 });
 
-test("a handler that is none is a TypeError", () => {
+test("a handler that is none is a TypeError, and a misspelt option", () => {
   expect(() => nodeHandler(undefined as never)).toThrow(/handler/);
+  expect(() => nodeHandler(() => new Response(), { onerror: () => {} } as never)).toThrow(
+    new TypeError("onerror is no option; it is called onError here"),
+  );
 });
 
 function fakeRequest(): IncomingMessage {

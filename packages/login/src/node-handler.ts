@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { refuseMisspelt } from "@retail-pos/core";
 
 /** Any handler from `Request` to `Response`. */
 export type WebHandler = (request: Request) => Response | Promise<Response>;
@@ -23,9 +24,11 @@ const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
  */
 export function nodeHandler(
   handler: WebHandler,
-  { onError }: NodeHandlerOptions = {},
+  options: NodeHandlerOptions = {},
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   if (typeof handler !== "function") throw new TypeError("handler must be a function");
+  refuseMisspelt(options, ["onError"] satisfies (keyof NodeHandlerOptions)[], { onfailure: "onError" });
+  const { onError } = options;
   return async (req, res) => {
     try {
       await send(await answerOf(handler, req), req, res);

@@ -415,7 +415,10 @@ describe("an application state", () => {
 describe("a wrong option is a TypeError that names it:", () => {
   const client = { authorizationUrl() {}, exchange() {}, connect() {} };
   test.each<[string, object, RegExp]>([
-    ["no client", { client: undefined }, /client/],
+    ["no client", { client: undefined }, /^client must be .*; none was given$/],
+    ["a misspelt secret", { secrets: [SECRET] }, /^secrets is no option; it is called secret here$/],
+    ["onError for onFailure", { onError() {} }, /^onError is no option; it is called onFailure here$/],
+    ["onlogin", { onlogin() {} }, /^onlogin is no option; it is called onLogin here$/],
     ["a client that is none", { client }, /client/],
     ["no secret", { secret: undefined }, /secret.*none was given/],
     ["a short secret", { secret: "too short" }, /secret/],

@@ -1,4 +1,4 @@
-import type { RetailPos } from "@retail-pos/core";
+import { type RetailPos, refuseMisspelt } from "@retail-pos/core";
 import { clientIdOf } from "./client-id.js";
 import type { RetailPosLogin } from "./finished-login.js";
 import { type LoginStart, loginFlow } from "./flow.js";
@@ -76,6 +76,15 @@ export interface WebLogin {
   callback(request: Request): Promise<Response>;
 }
 
+const NAMES = [
+  "client",
+  "secret",
+  "verify",
+  "onLogin",
+  "onFailure",
+  "clock",
+] satisfies (keyof WebLoginOptions)[];
+
 /** Bytes of UTF-8. A cookie holds 4 kB, and several logins may be under way. */
 const LONGEST_STATE = 1_500;
 
@@ -141,7 +150,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
 
 /** @throws {TypeError} naming the option that is wrong. */
 function checked(options: WebLoginOptions): WebLoginOptions {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options, NAMES, { onsuccess: "onLogin", onerror: "onFailure" });
   const { onLogin, verify, onFailure } = options;
   if (typeof onLogin !== "function")
     throw new TypeError("onLogin must be a function that returns a Response");

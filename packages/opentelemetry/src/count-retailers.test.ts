@@ -193,6 +193,8 @@ test.each<[string, Record<string, unknown>]>([
   ["renewEarlyMs", { renewEarlyMs: -1 }],
   ["clock", { clock: 5 }],
   ["meterProvider", { meterProvider: {} }],
+  ["every", { every: 1 }],
+  ["meter is no option; it is called meterProvider here", { meter: {} }],
 ])("a wrong %s is a TypeError that names it", async (name, wrong) => {
   const { options } = await counted();
   expect(() => countRetailers({ ...options, ...wrong })).toThrow(TypeError);

@@ -1,5 +1,5 @@
 import type { BatchObservableCallback, Meter, MeterProvider, Observable } from "@opentelemetry/api";
-import type { RetailerStatus, RetailPos } from "@retail-pos/core";
+import { type RetailerStatus, type RetailPos, refuseMisspelt } from "@retail-pos/core";
 import { GAUGES, type Metric } from "./metric-definitions.js";
 import { checkProvider, withMeter } from "./providers.js";
 
@@ -16,6 +16,14 @@ export interface CountRetailersOptions {
   /** Epoch milliseconds, as it was given to `retailPos()`; default `Date.now`. */
   clock?: (() => number) | undefined;
 }
+
+const NAMES = [
+  "client",
+  "everyMs",
+  "meterProvider",
+  "renewEarlyMs",
+  "clock",
+] satisfies (keyof CountRetailersOptions)[];
 
 /** Longer, and a timer would not keep its time. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -125,7 +133,7 @@ async function countsOf(
 }
 
 function checked(options: CountRetailersOptions) {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options, NAMES, { meter: "meterProvider", interval: "everyMs", intervalms: "everyMs" });
   const { client, everyMs = 300_000, meterProvider, renewEarlyMs = 300_000, clock = Date.now } = options;
   if (typeof client?.retailers !== "function") throw new TypeError("client must be what retailPos() returns");
   if (!(typeof everyMs === "number" && everyMs > 0 && everyMs <= LONGEST_MS))

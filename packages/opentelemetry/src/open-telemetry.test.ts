@@ -290,4 +290,13 @@ describe("providers", () => {
   test.each(["meterProvider", "tracerProvider"])("a %s that is none is a TypeError", (name) => {
     expect(() => openTelemetry({ [name]: {} })).toThrow(new RegExp(`^${name} `));
   });
+
+  test.each([
+    ["metreProvider", "meterProvider"],
+    ["tracer", "tracerProvider"],
+    ["meterprovider", "meterProvider"],
+  ])("the option %s is a TypeError that says %s", (wrong, right) => {
+    const message = `${wrong} is no option; it is called ${right} here`;
+    expect(() => openTelemetry({ [wrong]: {} })).toThrow(new TypeError(message));
+  });
 });

@@ -1,5 +1,5 @@
 import type { Attributes, MeterProvider, TracerProvider } from "@opentelemetry/api";
-import type { RetailPosEvent } from "@retail-pos/core";
+import { type RetailPosEvent, refuseMisspelt } from "@retail-pos/core";
 import { errorType } from "./error-type.js";
 import { type Instruments, instruments } from "./instruments.js";
 import { checkProvider, tracerOf, withMeter } from "./providers.js";
@@ -13,6 +13,8 @@ export interface OpenTelemetryOptions {
   tracerProvider?: TracerProvider | undefined;
 }
 
+const NAMES = ["meterProvider", "tracerProvider"] satisfies (keyof OpenTelemetryOptions)[];
+
 /**
  * An observer for `retailPos({ observe })`: metrics of everything that happens to tokens, and a span for each token
  * request. The span's parent is the span in which the caller asked that caused the request. Durations are in seconds;
@@ -21,6 +23,7 @@ export interface OpenTelemetryOptions {
  * @throws {TypeError} naming the option that is no provider.
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): (event: RetailPosEvent) => void {
+  refuseMisspelt(options, NAMES, { meter: "meterProvider", tracer: "tracerProvider" });
   const { meterProvider, tracerProvider } = options;
   checkProvider("meterProvider", meterProvider);
   checkProvider("tracerProvider", tracerProvider);

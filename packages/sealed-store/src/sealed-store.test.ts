@@ -297,6 +297,7 @@ describe("a mistake in the options is a TypeError that names it, never a secret"
     ["no store", undefined, { keys: [key] }, /^store must/],
     ["no store but its options", { store: memoryStore(), lock: 1 }, { keys: [key] }, /^store must/],
     ["no options", memoryStore(), undefined, /^keys must/],
+    ["a misspelt keys", memoryStore(), { key: [key] }, /^key is no option; it is called keys here$/],
     ["no list of keys", memoryStore(), { keys: key }, /^keys must/],
     ["no key", memoryStore(), { keys: [] }, /^keys must/],
     ["a key that is none", memoryStore(), { keys: [undefined] }, /^keys\[0\]\.id must/],

@@ -1,4 +1,10 @@
-import { type DomainPrefix, parseDomainPrefix, type TokenSet, type TokenStore } from "@retail-pos/core";
+import {
+  type DomainPrefix,
+  parseDomainPrefix,
+  refuseMisspelt,
+  type TokenSet,
+  type TokenStore,
+} from "@retail-pos/core";
 import { checkKeys, type SealingKey } from "./keys.js";
 import { type Place, sealer } from "./sealer.js";
 
@@ -32,6 +38,7 @@ export interface SealedStore extends TokenStore {
  */
 export function sealedStore(store: TokenStore, options: SealedStoreOptions): SealedStore {
   checkStore(store);
+  refuseMisspelt(options ?? {}, ["keys"] satisfies (keyof SealedStoreOptions)[], { secret: "keys" });
   const keys = checkKeys(options?.keys);
   const { seal, open, keyIdOf } = sealer(keys);
 

@@ -77,7 +77,8 @@ function wordsOf(error: unknown): string | undefined {
   const isFromServer = severity !== undefined;
   const mayQuote = isFromServer && !/^(08|25|26|28|3D|3F|40|42|53|54|55|57|58)/.test(String(code));
   if (mayQuote) return `error ${String(code)}`;
-  return isMissing(code) ? `${message}; run migrate(), or your copy of schema.sql` : undefined;
+  const mend = 'call "await tokens.migrate()" when the program starts, or run your copy of schema.sql';
+  return isMissing(code) ? `${message}; ${mend}` : undefined;
 }
 
 /** A table or a column. */

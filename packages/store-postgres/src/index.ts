@@ -1,4 +1,4 @@
-import type { Lock, TokenStore } from "@retail-pos/core";
+import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
 import { asker, type PostgresPool } from "./driver.js";
 import { lockOn } from "./lock.js";
 import { migrate, tablesAt } from "./schema.js";
@@ -30,6 +30,8 @@ export interface PostgresTokens {
   readonly migrate: () => Promise<void>;
 }
 
+const NAMES = ["pool", "table"] satisfies (keyof PostgresTokensOptions)[];
+
 /**
  * Keeps tokens in PostgreSQL, and lets one process at a time renew a retailer's. No connection is held
  * between statements.
@@ -41,7 +43,7 @@ export interface PostgresTokens {
  * @throws {TypeError} naming the option.
  */
 export function postgresTokens(options: PostgresTokensOptions): PostgresTokens {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options, NAMES, { client: "pool", tablename: "table" });
   const { pool, table = "retail_pos_tokens" } = options;
   if (typeof pool?.query !== "function") throw new TypeError("pool must be a Pool of pg");
   const tables = tablesAt(table);

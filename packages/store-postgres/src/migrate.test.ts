@@ -7,6 +7,8 @@ import { version010 } from "../testing/version-0.1.0.js";
 import { postgresTokens } from "./index.js";
 
 const shop = parseDomainPrefix("shop");
+const SAYS_WHAT_TO_DO =
+  /does not exist; call "await tokens\.migrate\(\)" when the program starts, or run your copy of schema\.sql$/;
 const full: TokenSet = {
   domainPrefix: shop,
   access: { value: "old-access", expiresAt: 1_767_225_600_123.5 },
@@ -53,8 +55,19 @@ describe.skipIf(!canRun)("tables that version 0.1.0 made", () => {
     for (const ask of questions) {
       await expect(ask()).rejects.toMatchObject({
         code: "store_failed",
-        message: expect.stringMatching(/does not exist; run migrate\(\), or your copy of schema\.sql$/),
+        message: expect.stringMatching(SAYS_WHAT_TO_DO),
         cause: { code: "42703" },
+      });
+    }
+  });
+
+  test("that were never made say what to do as well, the lock's too", async () => {
+    const { store, lock } = postgresTokens({ pool, table: `${schema}.never_made` });
+    for (const ask of [() => store.load(shop), () => store.save(full), () => lock("key", async () => 1)]) {
+      await expect(ask()).rejects.toMatchObject({
+        code: "store_failed",
+        message: expect.stringMatching(SAYS_WHAT_TO_DO),
+        cause: { code: "42P01" },
       });
     }
   });

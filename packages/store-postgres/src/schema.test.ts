@@ -37,6 +37,8 @@ const mistakes: readonly (readonly [string, object, string])[] = [
     "1a",
     "é".repeat(30),
   ].map((table) => [`the table ${JSON.stringify(table)}`, { pool: idle, table }, "table"] as const),
+  ["a client for a pool", { client: idle }, "client is no option; it is called pool here"],
+  ["a misspelt table", { pool: idle, tabel: "t" }, "tabel is no option; it is called table here"],
   ["a table whose lock table's name would be cut off", { pool: idle, table: "t".repeat(59) }, "table"],
 ];
 test.each(mistakes)("%s is a TypeError that names the option", (_what, options, name) => {

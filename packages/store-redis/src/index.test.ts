@@ -15,6 +15,9 @@ const mistakes: readonly (readonly [string, object, string])[] = [
   ["a prefix that is null", { client, prefix: null }, "prefix"],
   ["no replicas", { client, replicas: 0 }, "replicas"],
   ["half a replica", { client, replicas: 1.5 }, "replicas"],
+  ["a client by another name", { redis: client }, "redis is no option; it is called client here"],
+  ["a misspelt prefix", { client, prefx: "a:" }, "prefx is no option; it is called prefix here"],
+  ["ioredis's prefix", { client, keyPrefix: "a:" }, "keyPrefix is no option; it is called prefix here"],
   ["replicas that are text", { client, replicas: "1" }, "replicas"],
 ];
 test.each(mistakes)("%s is a TypeError that names the option", (_what, options, name) => {

@@ -1,4 +1,4 @@
-import type { Lock, TokenStore } from "@retail-pos/core";
+import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
 import { asker, type IoRedisClient, type NodeRedisClient, type RedisClient } from "./driver.js";
 import { lockOn } from "./lock.js";
 import { replicasOn } from "./replicas.js";
@@ -28,6 +28,8 @@ export interface RedisTokens {
   readonly lock: Lock;
 }
 
+const NAMES = ["client", "prefix", "replicas"] satisfies (keyof RedisTokensOptions)[];
+
 /**
  * Keeps tokens in Redis, and lets one process at a time renew a retailer's.
  *
@@ -38,7 +40,7 @@ export interface RedisTokens {
  * @throws {TypeError} naming the option.
  */
 export function redisTokens(options: RedisTokensOptions): RedisTokens {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  refuseMisspelt(options, NAMES, { redis: "client", keyprefix: "prefix" });
   const { client, prefix = "retail-pos:", replicas } = options;
   if (typeof prefix !== "string") throw new TypeError("prefix must be text");
   if (replicas !== undefined && !(Number.isInteger(replicas) && replicas > 0))

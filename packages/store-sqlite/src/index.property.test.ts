@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { anything, holds, spoilt, unlessRefused } from "../../../test/support/fuzz.js";
 import { type SqliteTokensOptions, sqliteTokens } from "./index.js";
 
-const NAMES = ["database", "table"];
+const NAMES = ["options", "database", "table"];
 const tables = fc.oneof(
   fc.constantFrom(
     "a.b",

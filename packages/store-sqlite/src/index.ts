@@ -1,4 +1,4 @@
-import type { Lock, TokenStore } from "@retail-pos/core";
+import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
 import { checkDatabase, prepareConnection } from "./connection.js";
 import { asker, type SqliteDatabase, type SqliteStatement } from "./driver.js";
 import { lockOn } from "./lock.js";
@@ -29,6 +29,8 @@ export interface SqliteTokens {
   readonly lock: Lock;
 }
 
+const NAMES = ["database", "table"] satisfies (keyof SqliteTokensOptions)[];
+
 /**
  * Keeps tokens in a SQLite file, for the processes of one machine. Makes its tables if they are missing, and changes
  * those of version 0.1.0 to what they are now; several processes may do so at once, but none of version 0.1.0 goes on
@@ -42,7 +44,8 @@ export interface SqliteTokens {
  * @throws {Error} the tables can be neither used nor made.
  */
 export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
-  const database = checkDatabase(options?.database);
+  refuseMisspelt(options, NAMES, { db: "database", tablename: "table" });
+  const database = checkDatabase(options.database);
   const tables = tablesAt(options.table ?? "retail_pos_tokens");
   prepareConnection(database);
   migrate(database, tables);

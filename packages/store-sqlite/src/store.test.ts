@@ -243,9 +243,11 @@ describe("a mistake in the options is a TypeError that names the option", () => 
   const database = here.open();
   const asyncDatabase = { exec: async () => {}, prepare: () => ({ all: async () => [{ one: 1 }] }) };
   const mistakes: [string, unknown, RegExp][] = [
-    ["no options", undefined, /^database must/],
+    ["no options", undefined, /^options must/],
     ["no database", {}, /^database must/],
     ["a path", { database: "tokens.db" }, /^database must/],
+    ["a database by another name", { db: database }, /^db is no option; it is called database here$/],
+    ["a misspelt table", { database, tabel: "t" }, /^tabel is no option; it is called table here$/],
     ["an asynchronous driver", { database: asyncDatabase }, /^database must/],
     [
       "one that prepares asynchronously too",
