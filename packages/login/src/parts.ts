@@ -14,6 +14,7 @@ export {
   readCallback,
 } from "./callback-query.js";
 export { trade } from "./exchange-code.js";
+export { failureLog, type LogFailures } from "./failure-log.js";
 export {
   loginOf,
   profileOf,

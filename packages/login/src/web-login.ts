@@ -1,5 +1,6 @@
 import { type RetailPos, refuseMisspelt } from "@retail-pos/core";
 import { clientIdOf } from "./client-id.js";
+import { failureLog, type LogFailures } from "./failure-log.js";
 import type { RetailPosLogin } from "./finished-login.js";
 import { type LoginStart, loginFlow } from "./flow.js";
 import { checkJson } from "./json-check.js";
@@ -23,6 +24,11 @@ export interface WebLoginOptions {
   onLogin: (event: LoginEvent) => Response | Promise<Response>;
   /** Answers a login that failed; default the message as plain text. */
   onFailure?: ((event: FailureEvent) => Response | Promise<Response>) | undefined;
+  /**
+   * Says why a login failed in one line for each reason, once, to help while you develop; default: on the console while
+   * `NODE_ENV` is "development" or not set.
+   */
+  logFailures?: LogFailures | undefined;
   /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
   clock?: (() => number) | undefined;
 }
@@ -82,6 +88,7 @@ const NAMES = [
   "verify",
   "onLogin",
   "onFailure",
+  "logFailures",
   "clock",
 ] satisfies (keyof WebLoginOptions)[];
 
@@ -97,6 +104,7 @@ const LONGEST_STATE = 1_500;
 export function webLogin(options: WebLoginOptions): WebLogin {
   const { client, verify, onLogin, onFailure = plainText, clock = Date.now } = checked(options);
   const flow = loginFlow({ client, clock });
+  const log = failureLog(options.logFailures);
   const clientId = clientIdOf(client);
   const cookies = loginCookies(clientId, sealOf(secretsIn(options.secret), clientId), clock);
 
@@ -143,6 +151,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
     { code, status, message, headers, error }: Omit<FailureEvent, "request">,
     lines: readonly string[],
   ): Promise<Response> {
+    log({ code, message });
     const event = { request, code, status, message, headers, ...(error !== undefined && { error }) };
     return withCookies(await onFailure(event), lines);
   }

@@ -44,6 +44,7 @@ export interface LoginView {
   readonly scopeSeparator: string;
   readonly verify: AnyVerify;
   readonly passReqToCallback: boolean;
+  logFailure(failure: { code: string; message: string }): void;
   authorizationParams(options: LoginOptions): object;
   tokenParams(options: LoginOptions): object;
   /** Only if a subclass has its own. */
@@ -82,6 +83,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
   } catch (error) {
     if (error instanceof LoginFailure) {
       const { code, message, status } = error;
+      view.logFailure({ code, message });
       return () => view.fail({ code, message }, status);
     }
     return () => view.error(asError(error));

@@ -113,6 +113,23 @@ test("failureMessage: true puts the message into the session", async () => {
   expect(stored.messages).toEqual([expect.stringMatching(/declined/i)]);
 });
 
+test("in development each reason is logged, once: Passport's answer is a bare Forbidden", async () => {
+  const lines: string[] = [];
+  const { site } = await open({}, { logFailures: (line: string) => lines.push(line) });
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  for (let times = 0; times < 2; times += 1) {
+    expect(await browser().open(back)).toMatchObject({ status: 403, body: "Forbidden" });
+    expect((await person.open(`${site.callbackUrl}?error=access_denied`)).status).toBe(403);
+  }
+  expect((await person.open(back)).status).toBe(200);
+  expect(lines).toEqual([
+    expect.stringMatching(/^A login failed \(state_unknown\): .*troubleshooting\.md#a-login-fails-infocode$/),
+    expect.stringMatching(/^A login failed \(access_denied\): The retailer declined .*infocode$/),
+  ]);
+  expect(lines.join()).not.toContain(back.searchParams.get("state"));
+});
+
 test("a failure falls through to the next strategy, and all of them failing tells each", async () => {
   const told: unknown[] = [];
   const { site } = await open({
@@ -204,12 +221,13 @@ async function begin(): Promise<Story> {
   return { person, loginUrl: site.loginUrl, back, store, time, told };
 }
 
-async function open(settings: SiteSettings<RetailPosStrategy>) {
+async function open(settings: SiteSettings<RetailPosStrategy>, options: object = {}) {
   const time = { now: 1_900_000_000_000 };
   const { fetch } = fakeService();
   const make = (callbackURL: string) =>
-    new RetailPosStrategy({ ...APPLICATION, fetch, callbackURL, clock: () => time.now }, (login) => ({
-      domainPrefix: login.domainPrefix,
-    }));
+    new RetailPosStrategy(
+      { ...APPLICATION, fetch, callbackURL, clock: () => time.now, ...options },
+      ({ domainPrefix }) => ({ domainPrefix }),
+    );
   return { time, site: await loginSite(new Passport(), make, settings) };
 }

@@ -6,6 +6,7 @@ import {
   retailPos,
   type TokenStore,
 } from "@retail-pos/core";
+import { failureLog, type LogFailures } from "@retail-pos/login/parts";
 import type { StateStore } from "./custom-state.js";
 import type { SkipUserProfile } from "./skip-profile.js";
 
@@ -31,6 +32,11 @@ interface CommonOptions {
   passReqToCallback?: boolean;
   /** Trust `X-Forwarded-Proto` and `-Host` if `callbackURL` is relative; default: the application's own setting. */
   proxy?: boolean;
+  /**
+   * Says why a login failed in one line for each reason, once, to help while you develop; default: on the console while
+   * `NODE_ENV` is "development" or not set. Passport's own answer is a bare `Forbidden`.
+   */
+  logFailures?: LogFailures;
   /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
   clock?: () => number;
 }
@@ -86,6 +92,7 @@ export interface StrategySettings {
   readonly sessionKey: string;
   readonly store: StateStore | undefined;
   readonly clock: () => number;
+  readonly logFailure: ReturnType<typeof failureLog>;
 }
 
 const NAMES = Object.keys({
@@ -112,6 +119,7 @@ const NAMES = Object.keys({
   skipUserProfile: 0,
   passReqToCallback: 0,
   proxy: 0,
+  logFailures: 0,
 } satisfies Record<keyof PassportOptions | keyof ClientOptions, 0>);
 
 /** Of core and of other packages. */
@@ -162,6 +170,7 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
     sessionKey: options.sessionKey ?? `retail-pos:${host}/${clientID}`,
     store: stateStore(store),
     clock: options.clock ?? Date.now,
+    logFailure: failureLog(options.logFailures),
   };
 }
 

@@ -73,6 +73,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
   readonly client: RetailPos;
   private readonly redirectUri: string;
   private readonly callbackURL: string | undefined;
+  private readonly logFailure: LoginView["logFailure"];
   private readonly skipUserProfile: SkipUserProfile | undefined;
 
   /**
@@ -150,6 +151,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
     this.client = client;
     this.redirectUri = redirectUri;
     this.callbackURL = callbackURL;
+    this.logFailure = settings.logFailure;
     this.skipUserProfile = options.skipUserProfile;
     this._oauth2.useAuthorizationHeaderforGET(true); // a hook's own calls must not carry the bearer in a URL
     const metaOf = (callbackURL: string) => ({ authorizationURL, tokenURL, clientID, callbackURL });
@@ -186,6 +188,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
       scopeSeparator: base._scopeSeparator,
       verify: base._verify,
       passReqToCallback: base._passReqToCallback === true,
+      logFailure: this.logFailure,
       authorizationParams: (options) => this.authorizationParams(options),
       tokenParams: (options) => this.tokenParams(options),
       parseErrorResponse: this.ownErrorParser(),

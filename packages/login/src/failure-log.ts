@@ -1,0 +1,43 @@
+/** Tells a developer why logins fail: `true` on the console, a function to a logger, `false` nowhere. */
+export type LogFailures = boolean | ((line: string) => void);
+
+/** Where each code has its row. */
+const PAGE = "https://github.com/retail-pos/auth/blob/main/docs/troubleshooting.md#a-login-fails-infocode";
+
+/** A message may end with the service's own words. Nobody fills a log with them. */
+const MOST_LINES = 20;
+
+/**
+ * One line for each reason for which logins fail, each once: the browser shows none, Passport's answer is the bare word
+ * `Forbidden`. Nothing in a line comes from a stranger. A logger that throws changes nothing.
+ *
+ * @param logFailures default: `true` while `NODE_ENV` is "development" or not set, and no `node --test` is running.
+ * @throws {TypeError} naming `logFailures`.
+ */
+export function failureLog(
+  logFailures: LogFailures | undefined,
+): (failure: { code: string; message: string }) => void {
+  if (!["undefined", "boolean", "function"].includes(typeof logFailures))
+    throw new TypeError("logFailures must be true, false or a function");
+  const told = new Set<string>();
+
+  return ({ code, message }) => {
+    const isWanted = logFailures ?? isDevelopment();
+    if (!isWanted || told.has(message) || told.size >= MOST_LINES) return;
+    told.add(message);
+    const why = `A login failed (${code}): ${message}.`.replace(/\s+/g, " ");
+    const line = `${why} This is said once; logFailures: false switches it off. More: ${PAGE}`;
+    try {
+      if (typeof logFailures === "function") logFailures(line);
+      else console.warn(line);
+    } catch {
+      // The login has failed already, and has to be answered.
+    }
+  };
+}
+
+/** Asked with each failure: programs set the variable after they load us. */
+function isDevelopment(): boolean {
+  const { NODE_ENV, NODE_TEST_CONTEXT } = globalThis.process?.env ?? { NODE_ENV: "unknown" };
+  return (!NODE_ENV || NODE_ENV === "development") && NODE_TEST_CONTEXT === undefined;
+}
