@@ -25,9 +25,9 @@ export type RetailerOf<Context> = (context: Context) => RetailerName | PromiseLi
 /** Options of the bearer middleware of every framework: `client` and `retailer`, or `personalToken`. */
 export type BearerOptions<Context> = (OAuthBearer<Context> | PersonalBearer) & {
   /** Go on without a bearer when there is no retailer or the retailer is not connected; default false. */
-  optional?: boolean;
+  optional?: boolean | undefined;
   /** Also set `authorization` in the request's own headers, for a proxy behind the application; default false. */
-  header?: boolean;
+  header?: boolean | undefined;
 };
 
 /** OAuth mode. */
@@ -41,7 +41,7 @@ export interface OAuthBearer<Context> {
    */
   retailer: RetailerOf<Context>;
   /** Not allowed together with `client` and `retailer`. */
-  personalToken?: never;
+  personalToken?: undefined;
 }
 
 /** Personal-token mode (R7). */
@@ -49,9 +49,9 @@ export interface PersonalBearer {
   /** The same token on every request, never renewed. */
   personalToken: PersonalTokenOptions;
   /** Not allowed together with `personalToken`. */
-  client?: never;
+  client?: undefined;
   /** Not allowed together with `personalToken`. */
-  retailer?: never;
+  retailer?: undefined;
 }
 
 const NAMES = ["client", "retailer", "personalToken", "optional", "header"];

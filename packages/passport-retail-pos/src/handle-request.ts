@@ -24,13 +24,13 @@ export interface LoginOptions {
   /**
    * The callback URL of this login: https, or http on a loopback host; may be relative. It is kept for the callback.
    */
-  callbackURL?: string;
+  callbackURL?: string | undefined;
   /** Sent only if given; the service knows no scopes (R1). */
-  scope?: string | string[];
+  scope?: string | string[] | undefined;
   /** Passport's: whether the login is kept in the session; default true. */
-  session?: boolean;
+  session?: boolean | undefined;
   /** Passport's: puts the user on this property of the request, and logs nobody in. */
-  assignProperty?: string;
+  assignProperty?: string | undefined;
 }
 
 /** The strategy as one login sees it: the five actions are its own, and it can change nothing that logins share. */

@@ -6,7 +6,8 @@ import {
   retailPos,
   type TokenStore,
 } from "@retail-pos/core";
-import { failureLog, type LogFailures } from "@retail-pos/login/parts";
+import type { LogFailures } from "@retail-pos/login";
+import { failureLog } from "@retail-pos/login/parts";
 import type { StateStore } from "./custom-state.js";
 import type { SkipUserProfile } from "./skip-profile.js";
 
@@ -16,29 +17,29 @@ interface CommonOptions {
    * Passport's name for the session slot of logins under way; default `retail-pos:`, the host of `authUrl`, and the
    * client id.
    */
-  sessionKey?: string;
+  sessionKey?: string | undefined;
   /** A state store of your own, as passport-oauth2 defines it; default: the session. Not a token store. */
-  store?: StateStore;
+  store?: StateStore | undefined;
   /** Sent only if given; the service knows no scopes (R1). */
-  scope?: string | string[];
+  scope?: string | string[] | undefined;
   /** Joins a list of scopes; default a space. */
-  scopeSeparator?: string;
+  scopeSeparator?: string | undefined;
   /**
    * Leaves the `userProfile` of a subclass out, as in passport-oauth2; the profile then holds only the domain prefix.
    * A function decides for each login, by its answer or through `done`. Default false.
    */
-  skipUserProfile?: SkipUserProfile;
+  skipUserProfile?: SkipUserProfile | undefined;
   /** Whether verify gets the request first; default false. */
-  passReqToCallback?: boolean;
+  passReqToCallback?: boolean | undefined;
   /** Trust `X-Forwarded-Proto` and `-Host` if `callbackURL` is relative; default: the application's own setting. */
-  proxy?: boolean;
+  proxy?: boolean | undefined;
   /**
    * Says why a login failed in one line for each reason, once, to help while you develop; default: on the console while
    * `NODE_ENV` is "development" or not set. Passport's own answer is a bare `Forbidden`.
    */
-  logFailures?: LogFailures;
+  logFailures?: LogFailures | undefined;
   /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
-  clock?: () => number;
+  clock?: (() => number) | undefined;
 }
 
 /** With a client that the application made: one client for login, bearer and everything else. */
@@ -46,17 +47,17 @@ interface ClientOptions extends CommonOptions {
   /** The client that `retailPos()` returned. */
   client: RetailPos;
   /** Only if it differs from the client's `redirectUri`; may be relative. */
-  callbackURL?: string;
+  callbackURL?: string | undefined;
   /** The client has it. */
-  authUrl?: never;
+  authUrl?: undefined;
   /** The client has it. */
-  baseUrl?: never;
+  baseUrl?: undefined;
   /** The client has it. */
-  clientID?: never;
+  clientID?: undefined;
   /** The client has it. */
-  clientSecret?: never;
+  clientSecret?: undefined;
   /** The client has it. */
-  tokenStore?: never;
+  tokenStore?: undefined;
 }
 
 /** Passport style: the strategy makes the client; it is `strategy.client`. */
@@ -70,9 +71,9 @@ interface PassportOptions
   /** Exactly as registered; a relative one is resolved against each request. */
   callbackURL: string;
   /** Where tokens are kept; core's `store`. */
-  tokenStore?: TokenStore;
+  tokenStore?: TokenStore | undefined;
   /** Not allowed together with the options that make a client. */
-  client?: never;
+  client?: undefined;
 }
 
 /** Either a `client` that the application made, or the options to make one. */

@@ -23,7 +23,7 @@ type WithRequest = RetailPosStrategyOptions & {
 /** Options of a strategy whose verify does not get the request. */
 type WithoutRequest = RetailPosStrategyOptions & {
   /** Verify does not get the request. */
-  passReqToCallback?: false;
+  passReqToCallback?: false | undefined;
 };
 
 declare global {

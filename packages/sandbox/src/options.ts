@@ -6,28 +6,30 @@ import { isScope } from "./service/scopes.js";
 /** Options of the sandbox; all have defaults. */
 export interface SandboxOptions {
   /** Port to listen on, on 127.0.0.1. Default 0: any free one. */
-  port?: number;
+  port?: number | undefined;
   /**
    * R4: whether a refresh answers with a new refresh token. `"sometimes"`: every other time, starting with the first.
    * Default `"always"`.
    */
-  rotation?: Rotation;
+  rotation?: Rotation | undefined;
   /** How long access tokens live, in milliseconds, at least 1000. Default 86_400_000 (24 hours, R6). */
-  lifetimeMs?: number;
+  lifetimeMs?: number | undefined;
   /** Token requests a store may receive in one window; windows are per store. Default 300 in 300_000 ms. */
-  rateLimit?: {
-    /** How many. */
-    limit: number;
-    /** How long a window is, milliseconds. */
-    windowMs: number;
-  };
+  rateLimit?:
+    | {
+        /** How many. */
+        limit: number;
+        /** How long a window is, milliseconds. */
+        windowMs: number;
+      }
+    | undefined;
   /** A limit of the API, per store, beside that of the token endpoint. Default: none (section 8 shows none). */
   apiRateLimit?: ApiRateLimit | undefined;
   /**
    * A host for each store, as in life: `{base_url}` is `http://{domain_prefix}.localhost:<port>` instead of a path
    * below 127.0.0.1. Not every machine resolves these names: browsers do. Default false.
    */
-  hostPerStore?: boolean;
+  hostPerStore?: boolean | undefined;
   /**
    * Serves https. `true`: with a certificate that is made at start, for 127.0.0.1, localhost and, with `hostPerStore`,
    * each store's host; `certificate` of the running sandbox is what clients have to trust. Or with what `node:tls`
@@ -39,22 +41,22 @@ export interface SandboxOptions {
    * it is answered `access_denied`; a call beyond the granted ones is a 403. Default: none, as the specification has it
    * (R1), and what a login names is ignored.
    */
-  scopes?: readonly string[];
+  scopes?: readonly string[] | undefined;
   /** Whether the application is approved. Default false: it can be connected to at most 30 stores (section 8). */
-  approved?: boolean;
+  approved?: boolean | undefined;
   /** The time, in epoch milliseconds. Default `Date.now`; `virtualClock()` makes one that tests can move. */
-  clock?: () => number;
+  clock?: (() => number) | undefined;
   /**
    * The application's registered callback address, compared letter by letter. Default
    * `http://localhost:3000/auth/retail-pos/callback`.
    */
-  redirectUri?: string;
+  redirectUri?: string | undefined;
   /** Default `sandbox-application`. */
-  clientId?: string;
+  clientId?: string | undefined;
   /** Default `sandbox-application-secret`. */
-  clientSecret?: string;
+  clientSecret?: string | undefined;
   /** The stores there are: your own, or how many, 1 to 1000. Default: six of different trades. */
-  stores?: readonly NamedStore[] | number;
+  stores?: readonly NamedStore[] | number | undefined;
 }
 
 /** How often the API of one store may be called, and how its answers say so. */
@@ -75,7 +77,12 @@ export type Rotation = (typeof rotations)[number];
 /** What may be left out altogether. */
 type Absent = "tls" | "apiRateLimit";
 
-export interface Settings extends Required<Omit<SandboxOptions, Absent>> {
+/** The others, each with a value. */
+type Filled = {
+  [name in Exclude<keyof SandboxOptions, Absent>]-?: Exclude<SandboxOptions[name], undefined>;
+};
+
+export interface Settings extends Filled {
   readonly tls: true | TlsOptions | undefined;
   readonly apiRateLimit: Required<ApiRateLimit> | undefined;
   readonly stores: readonly NamedStore[];
@@ -131,7 +138,7 @@ export function readOptions(options: SandboxOptions): Settings {
 }
 
 /** The defaults filled in, and nothing checked yet. */
-type Given = Required<Omit<SandboxOptions, Absent>> & Pick<SandboxOptions, Absent>;
+type Given = Filled & Pick<SandboxOptions, Absent>;
 
 function checkAddress({ port, hostPerStore, tls }: Given): void {
   check("port", isWhole(port) && port >= 0 && port <= 65_535, "a whole number from 0 to 65535");

@@ -14,7 +14,7 @@ export interface PostgresTokensOptions {
    * Name of the tokens' table, `schema.name` or a name on the search path; the lock's is that name with `_lock`.
    * Default `retail_pos_tokens`. Letter case counts. Two applications in one database need two tables.
    */
-  table?: string;
+  table?: string | undefined;
 }
 
 /** The `store` and `lock` for `retailPos`, and `migrate`, which makes the tables. */

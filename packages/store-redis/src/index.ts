@@ -12,12 +12,12 @@ export interface RedisTokensOptions {
   /** A connected client of `ioredis` or `redis`, of one server or of a cluster. You close it. */
   client: RedisClient;
   /** The beginning of every key. Default `retail-pos:`. Two applications on one Redis need two prefixes. */
-  prefix?: string;
+  prefix?: string | undefined;
   /**
    * How many replicas must have a set before its save counts, at least 1; it takes up to a second longer, and rejects
    * if they do not have it after three seconds. Default: none, a save counts when the primary has it.
    */
-  replicas?: number;
+  replicas?: number | undefined;
 }
 
 /** The `store` and `lock` for `retailPos`. */

@@ -18,7 +18,7 @@ export interface SqliteTokensOptions {
    * Where tokens are kept; the lock's rows go to `<table>_lock`. Letters, digits and underscores, not a digit
    * first, at most 60. Two applications on one file need two tables. Default `retail_pos_tokens`.
    */
-  table?: string;
+  table?: string | undefined;
 }
 
 /** The `store` and `lock` for `retailPos`: `retailPos({ ..., ...sqliteTokens({ database }) })`. */
