@@ -64,6 +64,21 @@ export function programIn(document: string, testFile: string, heading?: string):
   return program.text;
 }
 
+/** The tables of a document, row by row, the heads first. A cell is its text, without its markup. */
+export function tablesOf(document: string): string[][][] {
+  const tables: string[][][] = [];
+  for (const [index, { type }] of tokensOf(document).entries()) {
+    if (type === "table_open") tables.push([]);
+    if (type === "tr_open") tables.at(-1)?.push([]);
+    if (type === "th_open" || type === "td_open")
+      tables
+        .at(-1)
+        ?.at(-1)
+        ?.push(plain(tokensOf(document)[index + 1]));
+  }
+  return tables;
+}
+
 /** Links and pictures to somewhere in the repository. */
 export function linksOf(document: string): Link[] {
   let line = 1;

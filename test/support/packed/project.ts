@@ -68,7 +68,8 @@ export async function newProject(folder: string, dependencies: Record<string, st
   }
 }
 
-async function problemsOf(compilation: Promise<string>): Promise<string[]> {
+/** What a compiler wrote about a program, or about our declarations. */
+export async function problemsOf(compilation: Promise<string>): Promise<string[]> {
   const output = await compilation.catch((error) => {
     if (error.stdout) return error.stdout as string;
     throw error;
@@ -82,8 +83,17 @@ export async function nodeAt(version: string): Promise<string> {
 }
 
 /** A program that does not end by itself fails. */
-async function outputOf(command: string, args: string[], cwd?: string): Promise<string> {
+export async function outputOf(
+  command: string,
+  args: string[],
+  cwd?: string,
+  more: Record<string, string> = {},
+): Promise<string> {
   const { NODE_OPTIONS: _ofTheTestRunner, ...env } = process.env;
-  const { stdout } = await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 });
+  const { stdout } = await promisify(execFile)(command, args, {
+    cwd,
+    env: { ...env, ...more },
+    timeout: 120_000,
+  });
   return stdout;
 }

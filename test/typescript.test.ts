@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packAll } from "../scripts/pack.mjs";
+import { blocksOf, tablesOf } from "./support/docs/documents.js";
+import { type Compilers, installCompilers } from "./support/packed/compilers.js";
+import { newStarter, type Starter } from "./support/packed/starter.js";
+import { newest } from "./support/packed/versions.js";
+
+// docs/typescript.md says which compilers and which settings work. Its programs are compiled here in each of them,
+// against our tarballs.
+
+const document = "docs/typescript.md";
+const patience = 240_000; // npm fetches what is missing
+
+const folder = mkdtempSync(join(tmpdir(), "retail-pos-typescript-"));
+const programs = new Map(
+  blocksOf(document).flatMap(({ mark, text }) => {
+    const [, file] = /^compiled by test\/typescript\.test\.ts as (\S+)$/.exec(mark) ?? [];
+    return file === undefined ? [] : [[file, text] as const];
+  }),
+);
+const [[, , ...versions] = [], ...rows] = tablesOf(document)[0] ?? [];
+let compilers: Compilers;
+let starter: Starter;
+let withExpress4: Starter;
+
+beforeAll(async () => {
+  const packed = await packAll(folder);
+  const ours = Object.fromEntries([...packed].map(([name, file]) => [name, `file:${file}`]));
+  const needed = Object.fromEntries(Object.entries({ ...newest, ...ours }).filter(isNeeded));
+  const express4 = { express: "^4.21.0", "@types/express": "^4.17.0" };
+  [compilers, starter, withExpress4] = await Promise.all([
+    installCompilers(versions),
+    newStarter(join(folder, "express-5"), programs, needed),
+    newStarter(join(folder, "express-4"), programs, { ...needed, ...express4 }),
+  ]);
+}, patience);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("the document has the programs, and a table of settings and versions", () => {
+  expect([...programs.keys()]).toEqual(["express.ts", "koa.ts"]);
+  expect(versions).toEqual(["5.6", "5.9", "6.0", "7.0"]);
+  expect(rows.length).toBeGreaterThan(5);
+});
+
+describe.each(rows)("with %s in a package of type %s", (options, type, ...cells) => {
+  test.each(versions.map((version, index) => [version, cells[index]] as const))(
+    "TypeScript %s compiles the programs: %s",
+    async (version, word) => {
+      const problems = await starter.compile(compilers.get(version), settingsIn(options), type);
+      if (word === "yes") expect(problems).toEqual([]);
+      else expect(problems).not.toEqual([]);
+      expect(["yes", "no"]).toContain(word);
+    },
+    patience,
+  );
+});
+
+test.each([versions[0], versions.at(-1)])(
+  "TypeScript %s compiles them with @types/express 4",
+  async (version) => {
+    const settings = settingsIn('"module": "nodenext"');
+    expect(await withExpress4.compile(compilers.get(version ?? ""), settings, "module")).toEqual([]);
+  },
+  patience,
+);
+
+test.each([
+  ['"module": "nodenext"', "module"],
+  ['"module": "commonjs"', "commonjs"],
+])(
+  "what the oldest TypeScript makes of them with %s runs",
+  async (options, type) => {
+    await starter.compile(compilers.get(versions[0] ?? ""), settingsIn(options), type);
+    expect(await starter.run(settingsIn(options), type)).toBe("express.js koa.js\n");
+  },
+  patience,
+);
+
+/** What a program imports, its types, and what our packages import of each other. */
+function isNeeded([name]: [name: string, version: string]): boolean {
+  const imports = [...programs.values()].join("").matchAll(/ from "(.+)"/g);
+  const imported = [...imports].map(([, from]) => from);
+  return [...imported, "@retail-pos/login", "node"].includes(name.replace("@types/", ""));
+}
+
+function settingsIn(options: string): Record<string, unknown> {
+  return JSON.parse(`{${options}}`);
+}
