@@ -93,7 +93,7 @@ describe("every whole program is run:", () => {
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
       const [, testFile] =
-        /^run by (test\/(?:readme|docs|frameworks)\.test\.ts)(?: as \S+)?$/.exec(mark) ?? [];
+        /^run by (test\/(?:readme|docs|frameworks|typescript)\.test\.ts)(?: as \S+)?$/.exec(mark) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
       expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);
     },

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { anything, holds, spoilt, unlessRefused } from "../../../test/support/fuzz.js";
 import { readOptions, type SandboxOptions } from "./options.js";
 
-const good: Required<SandboxOptions> = {
+const good: { [name in keyof SandboxOptions]-?: Exclude<SandboxOptions[name], undefined> } = {
   port: 0,
   rotation: "always",
   lifetimeMs: 86_400_000,

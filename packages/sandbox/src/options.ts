@@ -37,9 +37,9 @@ export interface SandboxOptions {
    */
   tls?: true | TlsOptions | undefined;
   /**
-   * The scopes that there are, like `["products:read", "sales:read"]`. A login then has to name at least one of them, or
-   * it is answered `access_denied`; a call beyond the granted ones is a 403. Default: none, as the specification has it
-   * (R1), and what a login names is ignored.
+   * The scopes that there are, like `["products:read", "sales:read"]`. A login then has to name at least one of them,
+   * or it is answered `access_denied`; a call beyond the granted ones is a 403. Default: none, as the specification has
+   * it (R1), and what a login names is ignored.
    */
   scopes?: readonly string[] | undefined;
   /** Whether the application is approved. Default false: it can be connected to at most 30 stores (section 8). */

@@ -62,7 +62,8 @@ function problemWithPnpm(args: readonly string[]): string | undefined {
 }
 
 function problemWithNpm([command, ...args]: readonly string[], document: string): string | undefined {
-  if (command === "ci") return undefined;
+  // npm's own, for the reader's package.json
+  if (command === "ci" || command === "init" || command === "pkg") return undefined;
   if (command !== "install") {
     const script = command === "run" ? args[0] : command;
     return problemWithScript(manifestIn(join(root, dirname(document))), script);
