@@ -84,7 +84,7 @@ function startService() {
   const { grants, history } = service;
   type Issued = ReturnType<typeof login>;
   function login(domainPrefix: string) {
-    const { tokens } = grants.start(domainPrefix);
+    const { tokens } = grants.start({ domainPrefix, scopes: [] });
     history.loggedIn(domainPrefix, tokens, { ...by });
     return tokens;
   }
