@@ -214,6 +214,21 @@ describe("renewDue", () => {
     expect(third.events).toMatchObject([{ type: "renewal_failed", error: { code: "bad_stored_tokens" } }]);
   });
 
+  test("does not forget a retailer whose token a caller was given meanwhile", async () => {
+    const store = memoryStore();
+    const { service, time } = await fleet(1, { store });
+    const { pos } = start({ store }, service, time); // has not met the retailer yet
+    time.now += 2 * DAY_MS;
+    const held = service.holdNext();
+    const run = pos.renewDue();
+    await settled();
+    const given = pos.tokens("shop-0").token();
+    held.release();
+    expect(await run).toMatchObject({ due: 1, renewed: 1 });
+    store.load = async () => Promise.reject(new Error("away"));
+    expect(await pos.tokens("shop-0").token()).toEqual(await given);
+  });
+
   test("a retailer that disconnects meanwhile is seen, not due", async () => {
     const { pos, service, time } = await fleet(1);
     time.now += 2 * DAY_MS;

@@ -99,6 +99,23 @@ describe("overlaps: an answer that disagrees with what became known meanwhile is
   });
 });
 
+describe("a 429 is noted for all processes", () => {
+  test("a login that the note's save met helps whoever waits, though the copy changed meanwhile", async () => {
+    const { gated, p0, p1, service, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    service.next(() => json({}, 429));
+    const save = gated.stop("save", BEFORE);
+    const waiting = p0.value();
+    await save.asked;
+    await p1.pos.disconnect("shop");
+    expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
+    await p1.login();
+    save.goOn();
+    expect(await waiting).toBe("access-shop-2");
+  });
+});
+
 describe("freshness: age counts from the question", () => {
   test("a copy whose load took long is asked again sooner", async () => {
     const { gated, p0, p1, time } = twoProcesses({ cacheMs: 10_000 });

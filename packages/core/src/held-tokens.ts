@@ -244,7 +244,7 @@ export class HeldTokens {
     try {
       const kept = await this.#around.store.put(noted, replacing);
       if (this.#agrees(kept, question)) this.#hold(kept, question);
-      else this.#distrust();
+      else await this.reload(); // a login that came between helps whoever waits
     } catch {
       // Told by the store; this process remembers the limit by itself.
     }

@@ -51,12 +51,14 @@ test("one with something to lose stays: work under way, an unsaved set, a reject
   expect(known()).toHaveLength(10_000);
 });
 
-test("one that is forgotten leaves nothing behind, unless something would be lost", () => {
-  const { known, meet, retailers } = start();
-  const [idle, busy] = meet(2) as [HeldTokens, HeldTokens];
+test("a job leaves nothing behind of those that it alone visited, unless something would be lost", () => {
+  const { retailers } = start();
+  const visited = ["idle", "busy", "asked-for"].map((name) => retailers.visit(parseDomainPrefix(name)));
+  const [, busy, askedFor] = visited as [HeldTokens, HeldTokens, HeldTokens];
   void busy.renewOnce(() => new Promise(() => {}));
-  for (const retailer of [idle, busy]) retailers.forget(retailer);
-  expect(known()).toEqual([busy]);
+  expect(retailers.get(askedFor.domainPrefix)).toBe(askedFor);
+  for (const retailer of visited) retailers.leave(retailer);
+  expect(visited.map(({ domainPrefix }) => retailers.get(domainPrefix))).toEqual([undefined, busy, askedFor]);
 });
 
 test("there are never more than two hundred thousand, even within a minute", () => {

@@ -6,8 +6,10 @@ export interface KnownRetailers {
   get(domainPrefix: DomainPrefix): HeldTokens | undefined;
   /** The same; a new one is made if it is not known yet. */
   of(domainPrefix: DomainPrefix): HeldTokens;
-  /** Drops a retailer, unless something would be lost. */
-  forget(retailer: HeldTokens): void;
+  /** The same, for a job that goes through all retailers: it calls {@link KnownRetailers.leave} at the end. */
+  visit(domainPrefix: DomainPrefix): HeldTokens;
+  /** Drops a retailer that a job was the first to visit, unless somebody else asked for it or something would be lost. */
+  leave(retailer: HeldTokens): void;
 }
 
 /** Up to this many are remembered even if nobody asks for them. */
@@ -22,23 +24,39 @@ export function knownRetailers(
   unknown: (domainPrefix: DomainPrefix) => HeldTokens,
 ): KnownRetailers {
   const retailers = new Map<DomainPrefix, HeldTokens>();
+  /** Met by a job, and asked for by nobody else since. */
+  const visited = new Set<HeldTokens>();
   let sweptAt = Number.NEGATIVE_INFINITY;
   return {
-    get: (domainPrefix) => retailers.get(domainPrefix),
-    of(domainPrefix) {
+    get,
+    of: (domainPrefix) => get(domainPrefix) ?? meet(domainPrefix),
+    visit(domainPrefix) {
       const known = retailers.get(domainPrefix);
       if (known) return known;
-      makeRoom();
-      const retailer = unknown(domainPrefix);
-      retailers.set(domainPrefix, retailer);
+      const retailer = meet(domainPrefix);
+      visited.add(retailer);
       return retailer;
     },
-    forget(retailer) {
-      if (!retailer.isNeeded && !retailer.hasRejections) drop(retailer);
+    leave(retailer) {
+      if (visited.has(retailer) && !retailer.isNeeded && !retailer.hasRejections) drop(retailer);
     },
   };
 
+  function get(domainPrefix: DomainPrefix): HeldTokens | undefined {
+    const known = retailers.get(domainPrefix);
+    if (known && visited.size > 0) visited.delete(known);
+    return known;
+  }
+
+  function meet(domainPrefix: DomainPrefix): HeldTokens {
+    makeRoom();
+    const retailer = unknown(domainPrefix);
+    retailers.set(domainPrefix, retailer);
+    return retailer;
+  }
+
   function drop(retailer: HeldTokens): void {
+    visited.delete(retailer);
     retailers.delete(retailer.domainPrefix);
     retailer.retire();
   }

@@ -104,8 +104,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
     isStopped: () => boolean,
   ): Promise<Outcome | "cut off" | undefined> {
     if (isStopped()) return "cut off";
-    const wasKnown = retailers.get(domainPrefix) !== undefined;
-    const held = retailers.of(domainPrefix);
+    const held = retailers.visit(domainPrefix);
     try {
       const stored = await held.look(held.asked, 0);
       if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
@@ -115,7 +114,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
       if (!isStoreFailure(error)) noteFailure(held, error, options);
       return "failed";
     } finally {
-      if (!wasKnown) retailers.forget(held); // a million retailers pass through here
+      retailers.leave(held); // a million retailers pass through here
     }
   }
 
