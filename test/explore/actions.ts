@@ -1,8 +1,7 @@
 import type { DomainPrefix, TokenSet } from "@retail-pos/core";
 import type { Life } from "./process.js";
-import { DAY_MS } from "./service.js";
 import type { Step } from "./step.js";
-import type { World } from "./world.js";
+import type { World } from "./world/world.js";
 
 /** One thing that somebody does. */
 export type Action =
@@ -98,7 +97,7 @@ function start(world: World, life: Life, action: Action): Promise<unknown> {
     case "login":
       return logIn(world, life, action.retailer);
     case "disconnect":
-      return life.pos.disconnect(action.retailer);
+      return noted(world, life, action.retailer, life.pos.disconnect(action.retailer));
     case "renewDue":
       life.runsTheJob = true;
       return life.pos.renewDue();
@@ -117,20 +116,25 @@ function leave(life: Life, retailer: string): Promise<unknown> {
 
 /** The API rejects what somebody here was given last. */
 function lastGiven(world: World, life: Life, retailer: string): string {
-  return world.judge.knows(life, retailer).given ?? "none";
+  return world.judge.book.knows(life, retailer).given ?? "none";
 }
 
 function logIn(world: World, life: Life, retailer: string): Promise<unknown> {
   const { access, refreshToken } = world.service.logIn(retailer);
   const set: TokenSet = {
     domainPrefix: retailer as DomainPrefix,
-    access: { value: access, expiresAt: life.now + DAY_MS },
+    access: { value: access, expiresAt: life.now + world.scenario.lifetimeMs },
     refreshToken,
     issuedAt: life.now,
     version: life.uuid(),
   };
   world.logins.add(access);
-  return life.pos.connect(set);
+  return noted(world, life, retailer, life.pos.connect(set));
+}
+
+/** A change that failed may have taken effect all the same, and its process knows that. */
+function noted(world: World, life: Life, retailer: string, change: Promise<void>): Promise<void> {
+  return change.catch(() => world.judge.store.changeFailed(life, retailer));
 }
 
 export function nameOf(action: Action): string {

@@ -6,6 +6,8 @@ export interface Mutant {
   readonly from: string;
   readonly to: string;
   readonly nth?: number;
+  /** The story of `stories.ts` that shows it; most show in any. */
+  readonly story?: string;
   /** Why nothing that is promised can show it. */
   readonly equivalent?: string;
 }
@@ -28,29 +30,34 @@ const GUARDS: readonly Mutant[] = [
     "a reload that overlapped is believed",
     "if (this.#agrees(stored, question)) return this.#hold(stored, question);",
     "return this.#hold(stored, question);",
+    { story: "a login elsewhere" },
   ),
   swapped(
     "a save that overlapped is believed",
     "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();",
     "return this.#hold(kept, question);",
-    { nth: 0 },
+    { nth: 0, story: "a disconnect here" },
   ),
   swapped(
     "a mark that overlapped is believed",
     "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();",
     "return this.#hold(kept, question);",
-    { nth: 1 },
+    { nth: 1, story: "a refusal before the end, and a login" },
   ),
   swapped(
     "a login that overlapped is believed",
     "if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);\n    else this.#distrust();",
     "this.#hold(set, question);",
+    { story: "a login and a disconnect at once" },
   ),
-  dropped("changes are not counted", "if (set?.version !== this.#set?.version) this.#changes += 1;"),
+  dropped("changes are not counted", "if (set?.version !== this.#set?.version) this.#changes += 1;", {
+    story: "a login and a disconnect at once",
+  }),
   swapped(
     "age counts from the answer",
     "this.#checked(question?.at ?? this.#around.clock());",
     "this.#checked(this.#around.clock());",
+    { story: "a copy that was slow to come" },
   ),
   swapped(
     "any look serves",
@@ -61,6 +68,7 @@ const GUARDS: readonly Mutant[] = [
     "any answer is late enough",
     "this.#answered = Math.max(this.#answered, question?.order ?? 0);",
     "this.#answered = this.#asked;",
+    { story: "an older look" },
   ),
   swapped(
     "a copy is trusted twice as long",
@@ -74,6 +82,7 @@ const GUARDS: readonly Mutant[] = [
   dropped(
     "a login that failed leaves the copy trusted",
     "this.#distrust(); // the change may have been made all the same",
+    { story: "a disconnect that fails" },
   ),
   swapped(
     "what others stored may be replaced",
@@ -84,10 +93,12 @@ const GUARDS: readonly Mutant[] = [
     "a failed save overwrites what became known",
     "if (!known || !mayReplace(known, replacing, next)) return known;",
     "if (!known) return known;",
+    { story: "a login elsewhere" },
   ),
   dropped(
     "a failed save overwrites a disconnect",
     "if (!known || !mayReplace(known, replacing, next)) return known;",
+    { story: "a disconnect elsewhere" },
   ),
 ];
 
@@ -137,6 +148,7 @@ const COMPARISONS: readonly Mutant[] = [
     "a renewal that is due is tried all the time",
     "if (isDue && !backOff.early(held.domainPrefix))",
     "if (isDue)",
+    { story: "tokens that live for a minute" },
   ),
 ];
 
@@ -197,6 +209,7 @@ const ORDER: readonly Mutant[] = [
     "earlier tries are forgotten",
     "const replacing = unsavedOver.length > 0 ? withOneMore(unsavedOver, stored) : [stored];",
     "const replacing = [stored];",
+    { story: "a store that fails" },
   ),
   swapped(
     "the store's failure hides a live copy",
@@ -211,11 +224,13 @@ const ORDER: readonly Mutant[] = [
     "who joined is given what has ended",
     "if (!isJoining || joined > 0 || held.isLive(renewed)) return renewed.access;",
     "return renewed.access;",
+    { story: "a day passes in a renewal" },
   ),
   swapped(
     "who joined is told an old verdict",
     "if (!isJoining || joined > 0 || !isVerdict(error)) throw error;",
     "throw error;",
+    { story: "refused, then logged in" },
   ),
   swapped(
     "the store may be silent for ever",

@@ -4,6 +4,8 @@ import type { Fault, Step } from "./step.js";
 
 /** An operation that was delayed takes effect after everybody gave it up: the longest deadline is ten seconds. */
 const DELAY_MS = 11_000;
+/** One that is slow takes nearly as long as core waits for the store: five seconds. */
+const SLOW_MS = 4_000;
 
 /** What came back. An operation that was given up may take effect later, and its answer reaches nobody. */
 export type Answer<T> = { readonly value: T } | { readonly error: Error } | { readonly givenUp: true };
@@ -15,6 +17,8 @@ export interface Task<T> {
   /** What could go wrong on its way there, and on the way back. */
   readonly faults: readonly Fault[];
   readonly faultsOfAnswer: readonly Fault[];
+  /** It goes to the store: a process that is cut off cannot send it, and hears no answer. */
+  readonly isToTheStore?: boolean;
   /** What it does where it arrives. */
   readonly effect: (fault: Fault | undefined) => T;
   /** Tells two answers apart. */
@@ -59,8 +63,13 @@ export class Operation<T> implements Step {
   }
 
   happen(fault?: Fault): void {
-    const { life, what } = this.#task;
-    if (fault === "is delayed") {
+    const { life, what, isToTheStore = false } = this.#task;
+    if (fault === "is slow") {
+      this.delayedUntil = life.world.now + SLOW_MS;
+      life.world.add(this);
+    } else if (isToTheStore && life.world.now < life.cutOffUntil && this.delayedUntil === undefined) {
+      this.#deliver({ error: new Error(`${what}: no way to the store`) });
+    } else if (fault === "is delayed") {
       this.#giveUp();
       this.delayedUntil = life.world.now + DELAY_MS;
       life.world.add(this);

@@ -1,13 +1,14 @@
 import type { DomainPrefix, Lock, TokenSet, TokenStore } from "@retail-pos/core";
-import { ask } from "./operation.js";
+import { type Answer, ask } from "./operation.js";
 import type { Life } from "./process.js";
 import { LIMIT_MS, type ServiceAnswer } from "./service.js";
+import { retailerOf } from "./shared.js";
 import type { Fault } from "./step.js";
 
-const STORE: readonly Fault[] = ["fails", "is delayed"];
-const STORE_ANSWER: readonly Fault[] = ["fails after its effect", "is never answered"];
-const SERVICE: readonly Fault[] = ["fails", "500", "429", "is delayed"];
-const SERVICE_ANSWER: readonly Fault[] = ["fails after its effect", "is never answered"];
+const STORE: readonly Fault[] = ["fails", "is delayed", "is slow"];
+const STORE_ANSWER: readonly Fault[] = ["fails after its effect", "is never answered", "is slow"];
+const SERVICE: readonly Fault[] = ["fails", "500", "429", "nothing remains", "is delayed", "is slow"];
+const SERVICE_ANSWER: readonly Fault[] = ["fails after its effect", "is never answered", "is slow"];
 /** So that a lease can end while the work that it is for goes on. */
 const LEASE_MS = 3_000;
 
@@ -15,45 +16,49 @@ const LEASE_MS = 3_000;
 export function storeOf(life: Life): TokenStore {
   const { world } = life;
   const { store, judge } = world;
-  const both = { life, faults: STORE, faultsOfAnswer: STORE_ANSWER };
+  const both = { life, faults: STORE, faultsOfAnswer: STORE_ANSWER, isToTheStore: true };
   return {
     load(retailer) {
-      const load = judge.loadSent(life, retailer);
+      const question = judge.store.asked(life, "load", retailer);
       return ask<TokenSet | undefined>({
         ...both,
         what: `load ${retailer}`,
         effect: () => {
           const set = store.get(retailer);
-          judge.loadReached(life, load, set);
+          judge.store.reached(life, question, set);
           return set;
         },
         digest: (set) => set?.version ?? "nothing",
-        told: (answer) => judge.loadAnswered(life, load, answer),
+        told: (answer) => judge.store.loadAnswered(life, question, answer),
       });
     },
     save(next, replacing) {
-      const changes = judge.storeAsked(life, next.domainPrefix);
+      const question = judge.store.asked(life, "save", next.domainPrefix);
       return ask<boolean>({
         ...both,
         what: `save ${next.domainPrefix} ${next.access.value} ${next.refreshToken}${noteOf(next)}`,
         effect: () => {
+          judge.store.reached(life, question);
           const isSaved =
             replacing === undefined || store.get(next.domainPrefix)?.version === replacing.version;
           if (isSaved) store.set(next, life, replacing);
           return isSaved;
         },
         digest: String,
-        told: (answer) => judge.saveAnswered(life, next, changes, answer),
+        told: (answer) => judge.store.saveAnswered(life, question, next, answer),
       });
     },
     remove(retailer) {
-      const changes = judge.storeAsked(life, retailer);
+      const question = judge.store.asked(life, "remove", retailer);
       return ask<void>({
         ...both,
         what: `remove ${retailer}`,
-        effect: () => store.delete(retailer),
+        effect: () => {
+          judge.store.reached(life, question);
+          store.delete(retailer);
+        },
         digest: () => "done",
-        told: (answer) => judge.removeAnswered(life, retailer, changes, answer),
+        told: (answer) => judge.store.removeAnswered(life, question, answer),
       });
     },
     list() {
@@ -81,26 +86,22 @@ export function lockOf(life: Life): Lock {
       }
     };
   }
-  const asked = (what: "take" | "extend" | "release", key: string, effect: () => boolean) =>
-    ask<boolean>({
+  const asked = (what: "take" | "extend" | "release", key: string, effect: () => boolean) => {
+    // If a lease cannot be extended or given back, nobody is told: it ends by itself.
+    const question = what === "take" ? world.judge.store.asked(life, "lock", retailerOf(key)) : undefined;
+    return ask<boolean>({
       life,
       what: `${what} ${key}`,
-      faults: ["fails"],
-      faultsOfAnswer: ["fails after its effect", "is never answered"],
+      faults: ["fails", "is slow"],
+      faultsOfAnswer: ["fails after its effect", "is never answered", "is slow"],
       effect,
       digest: String,
-      told: (answer) => {
-        if (!("value" in answer)) world.judge.failed(life, retailerOf(key));
-      },
+      told: (answer) => question && world.judge.store.lockAnswered(life, question, answer),
     });
+  };
   return place.core.leaseLock({
     leaseMs: LEASE_MS,
-    take: ({ key, owner, leaseMs }) =>
-      asked("take", key, () => {
-        const isTaken = world.leases.take(key, owner, leaseMs);
-        if (isTaken) world.judge.locked(life, retailerOf(key));
-        return isTaken;
-      }),
+    take: ({ key, owner, leaseMs }) => asked("take", key, () => world.leases.take(life, key, owner, leaseMs)),
     extend: ({ key, owner, leaseMs }) => asked("extend", key, () => world.leases.extend(key, owner, leaseMs)),
     release: ({ key, owner }) => asked("release", key, () => world.leases.release(key, owner)),
   });
@@ -112,7 +113,15 @@ export function fetchOf(life: Life): typeof globalThis.fetch {
   return async (url, init) => {
     const retailer = String(url).split(/[/.]/)[2] as DomainPrefix;
     const refreshToken = /refresh_token=([^&]+)/.exec(String(init?.body))?.[1] ?? "";
-    const request = world.judge.requestSent(life, retailer, refreshToken);
+    const { requests } = world.judge;
+    const request = requests.sent(life, retailer, refreshToken);
+    let isOver = false;
+    const told = (said: Answer<ServiceAnswer>) => {
+      if (isOver) return;
+      isOver = true;
+      requests.answered(life, request, said);
+    };
+    init?.signal?.addEventListener("abort", () => told({ givenUp: true })); // core's own deadline
     const answer = await ask<ServiceAnswer>({
       life,
       what: `refresh ${refreshToken}`,
@@ -120,13 +129,13 @@ export function fetchOf(life: Life): typeof globalThis.fetch {
       faultsOfAnswer: SERVICE_ANSWER,
       effect: (fault) => {
         if (fault === "500") return { status: 500, body: "{}" };
-        if (fault === "429") return { status: 429, body: "{}", resetAt: world.now + LIMIT_MS };
-        return world.service.refresh(refreshToken);
+        const resetAt = world.now + LIMIT_MS;
+        if (fault === "429") return { status: 429, body: "{}", resetAt };
+        const answer = world.service.refresh(refreshToken);
+        return fault === "nothing remains" && answer.issued ? { ...answer, resetAt } : answer;
       },
       digest: ({ status, issued }) => `${status} ${issued?.access ?? ""}`,
-      // What comes after core's deadline reaches nobody.
-      told: (told) =>
-        world.judge.requestAnswered(life, request, init?.signal?.aborted ? { givenUp: true } : told),
+      told: (said) => "givenUp" in said || told(said),
     });
     return responseOf(answer);
   };
@@ -137,6 +146,7 @@ function responseOf({ status, body, resetAt }: ServiceAnswer): Response {
   const headers: Record<string, string> = {
     "content-length": String(body.length),
     ...(resetAt !== undefined && { "x-ratelimit-reset": String(Math.ceil(resetAt / 1000)) }),
+    ...(resetAt !== undefined && status === 200 && { "x-ratelimit-remaining": "0" }),
   };
   return {
     status,
@@ -153,8 +163,4 @@ function responseOf({ status, body, resetAt }: ServiceAnswer): Response {
 
 function noteOf({ refusedAt, limitedUntil }: TokenSet): string {
   return `${refusedAt === undefined ? "" : " refused"}${limitedUntil === undefined ? "" : " limited"}`;
-}
-
-function retailerOf(key: string): string {
-  return key.slice(key.lastIndexOf("/") + 1);
 }

@@ -2,7 +2,7 @@ import type { AccessToken, DomainPrefix, RetailPos, RetailPosEvent, TokenAsk } f
 import type { Core, Surroundings } from "./core.js";
 import { Digest, digestOf } from "./digest.js";
 import { fetchOf, lockOf, storeOf } from "./outside.js";
-import type { World } from "./world.js";
+import type { World } from "./world/world.js";
 
 interface Timer {
   due: number;
@@ -44,7 +44,11 @@ export class Life {
   isAlive = true;
   /** It stands still: nothing happens here while anything can happen elsewhere. */
   isPaused = false;
-  /** The fleet's job forgets what it learned of a retailer, also what somebody else was given meanwhile. */
+  /** By how much its clock was set back while it lived. */
+  setBackMs = 0;
+  /** Until then it cannot reach the store. */
+  cutOffUntil = 0;
+  /** The fleet's job forgets those that it alone has met. */
   runsTheJob = false;
   /** All that has reached this process. What it does next depends on nothing else. */
   readonly history = new Digest();
@@ -69,7 +73,7 @@ export class Life {
       fetch: fetchOf(this),
       cacheMs: scenario.cacheMs,
       clock: () => this.now,
-      observe: (event: RetailPosEvent) => world.judge.observed(this, event),
+      observe: (event: RetailPosEvent) => world.judge.callers.observed(this, event),
     });
   }
 
@@ -80,6 +84,11 @@ export class Life {
   /** By this machine's clock. */
   get now(): number {
     return this.world.now + (this.world.skews[this.place.number] ?? 0);
+  }
+
+  get hasTimersDue(): boolean {
+    for (const { due } of this.timers) if (due <= this.world.now) return true;
+    return false;
   }
 
   setTimer(work: () => void, ms: number, everyMs?: number): Timer {
@@ -152,24 +161,32 @@ export class Call {
   readonly life: Life;
   readonly retailer: string;
   readonly rejected: string | undefined;
-  /** When it came, by its process's clock, and among all instants. */
+  /** When it came, by its process's clock, by the world's, and among all instants. */
   readonly beganAt: number;
+  readonly begunAt: number;
   readonly beganIn: number;
+  /** The latest instant of which its process had been told by then, and the last failed change. */
+  readonly toldIn: number;
+  readonly changeFailedIn: number;
   /** The first question to the store that began no earlier. */
   readonly firstLoad: number;
   outcome: { readonly token: AccessToken } | { readonly error: unknown } | undefined;
   readonly settled: Promise<void>;
 
   constructor(life: Life, retailer: string, ask: TokenAsk | undefined) {
-    const { judge, seq } = life.world;
+    const { judge, seq, now } = life.world;
+    const { toldIn, changeFailedIn, loads } = judge.book.knows(life, retailer);
     this.life = life;
     this.retailer = retailer;
     this.rejected = ask?.rejected;
     this.beganAt = life.now;
+    this.begunAt = now;
     this.beganIn = seq - 1;
-    this.firstLoad = judge.loadsOf(life, retailer) + 1;
+    this.toldIn = toldIn;
+    this.changeFailedIn = changeFailedIn;
+    this.firstLoad = loads + 1;
     life.calls.add(this);
-    judge.asked(this);
+    judge.callers.asked(this);
     this.settled = life.pos
       .tokens(retailer as DomainPrefix)
       .token(ask)
@@ -182,7 +199,7 @@ export class Call {
   #over(outcome: NonNullable<Call["outcome"]>): void {
     if (!this.life.calls.delete(this)) return;
     this.outcome = outcome;
-    this.life.world.judge.answered(this, outcome);
+    this.life.world.judge.callers.answered(this, outcome);
   }
 }
 

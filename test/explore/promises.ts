@@ -6,6 +6,7 @@ export const PROMISES = {
   others: "Nobody is handed another retailer's token.",
   current:
     "Nobody is handed a token that was replaced, or whose retailer was disconnected, longer than cacheMs ago.",
+  told: "Nobody is handed a token once this process was told that it was replaced, or that its retailer was disconnected.",
   once: "One expiry costs one token request, in all processes together.",
   need: "No token request goes out for a token that is neither due nor rejected.",
   spent: "Nobody sends a refresh token that it knows to be replaced.",

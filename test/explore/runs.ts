@@ -3,7 +3,8 @@ import { Place } from "./process.js";
 import type { Violation } from "./promises.js";
 import type { Scenario } from "./scenario.js";
 import type { Schedule } from "./schedule.js";
-import { type Chooser, World } from "./world.js";
+import { type Chooser, play } from "./world/play.js";
+import { World } from "./world/world.js";
 
 /** A violation, and how to see it again. */
 export interface Found {
@@ -35,7 +36,7 @@ export class Runs {
     let [at, next] = [0, 0];
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0; // core makes an error for every fault, and nobody reads where
-    const isWhole = world.run((options) => {
+    const isWhole = play(world, (options) => {
       const here = at;
       at += 1;
       const planned = schedule[next];

@@ -2,7 +2,7 @@ import type { Action } from "./actions.js";
 import type { Fault } from "./step.js";
 
 /** A fault of the world, and not of one operation. */
-export type WorldFault = "kill" | "clock" | "pause" | "lease";
+export type WorldFault = "kill" | "cut off" | "clock" | "pause" | "lease";
 
 /** What a run begins with, who does what in it, and what may go wrong. */
 export interface Scenario {
@@ -13,6 +13,8 @@ export interface Scenario {
   readonly cacheMs: number;
   /** Whether the service replaces the refresh token at every refresh (R4). */
   readonly rotates: boolean;
+  /** How long an access token lives. */
+  readonly lifetimeMs: number;
   /** How old the login is when the processes first look at it, and how much later the run begins. */
   readonly age: { readonly beforeMs: number; readonly afterMs: number };
   /** Whether every process has a copy from then. */

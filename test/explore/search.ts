@@ -1,6 +1,7 @@
 import type { Found, Runs } from "./runs.js";
 import type { Scenario } from "./scenario.js";
 import type { Schedule } from "./schedule.js";
+import { keyOf } from "./world/key.js";
 
 /** How far a search goes. Both count, whichever comes first. */
 export interface Budget {
@@ -41,7 +42,7 @@ export function* searchAll(runs: Runs, scenario: Scenario, budget: Budget): Gene
         schedule: made,
       } = runs.run(scenario, schedule, (options, here, at = 0) => {
         const { preemptions } = here.left;
-        const { key } = here;
+        const key = keyOf(here);
         if ((seen.get(key) ?? -1) >= preemptions) return undefined;
         seen.set(key, preemptions);
         if (at >= from)

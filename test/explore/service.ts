@@ -1,5 +1,5 @@
 import { digestOf } from "./digest.js";
-import type { World } from "./world.js";
+import type { World } from "./world/world.js";
 
 export const DAY_MS = 86_400_000;
 /** How long a 429 lasts. */
@@ -69,7 +69,7 @@ export class Service {
     const fields = {
       access_token: access,
       token_type: "Bearer",
-      expires_in: DAY_MS / 1000,
+      expires_in: this.#world.scenario.lifetimeMs / 1000,
       ...(this.#world.scenario.rotates && { refresh_token: next }),
     };
     return { status: 200, body: JSON.stringify(fields), issued: { access, refreshToken: next } };

@@ -2,7 +2,7 @@ import type { RetailerStatus, TokenSet } from "@retail-pos/core";
 import { digestOf } from "./digest.js";
 import type { Life } from "./process.js";
 import type { Step } from "./step.js";
-import type { World } from "./world.js";
+import type { World } from "./world/world.js";
 
 /** The store that all processes share. */
 export class Store {
@@ -24,12 +24,12 @@ export class Store {
   }
 
   set(next: TokenSet, by: Life, replacing: TokenSet | undefined): void {
-    this.#world.judge.saved(by, this.#sets.get(next.domainPrefix), next, replacing);
+    this.#world.judge.store.saved(by, this.#sets.get(next.domainPrefix), next, replacing);
     this.#sets.set(next.domainPrefix, next);
   }
 
   delete(retailer: string): void {
-    this.#world.judge.removed(retailer);
+    this.#world.judge.store.removed(retailer);
     this.#sets.delete(retailer);
   }
 
@@ -85,6 +85,8 @@ export class Locks {
 
   /** The lock goes to the next, whatever its owner does. */
   lose(key: string): void {
+    const owner = this.#owners.get(key);
+    if (owner) this.#world.judge.store.lockLost(owner, retailerOf(key));
     this.#free(key);
   }
 
@@ -115,7 +117,7 @@ export class Locks {
       name: `gets the lock ${key}`,
       faults: [],
       happen: () => {
-        if (this.#owners.get(key) === life) world.judge.locked(life, key.slice(key.lastIndexOf("/") + 1));
+        if (this.#owners.get(key) === life) world.judge.store.locked(life, retailerOf(key));
         life.runs(`the lock ${key}`, go);
       },
     };
@@ -126,7 +128,7 @@ export class Locks {
 /** The table behind core's own lease lock, by the world's clock. */
 export class Leases {
   readonly #world: World;
-  readonly #leases = new Map<string, { owner: string; until: number }>();
+  readonly #leases = new Map<string, { owner: string; life: Life; until: number }>();
 
   constructor(world: World) {
     this.#world = world;
@@ -138,21 +140,29 @@ export class Leases {
     return digest;
   }
 
-  take(key: string, owner: string, leaseMs: number): boolean {
+  take(life: Life, key: string, owner: string, leaseMs: number): boolean {
     const lease = this.#leases.get(key);
     if (lease && lease.owner !== owner && lease.until > this.#world.now) return false;
-    if (lease && lease.owner !== owner) this.#world.judge.disrupted();
-    this.#leases.set(key, { owner, until: this.#world.now + leaseMs });
+    const { store } = this.#world.judge;
+    if (lease && lease.owner !== owner) store.lockLost(lease.life, retailerOf(key));
+    this.#leases.set(key, { owner, life, until: this.#world.now + leaseMs });
+    store.locked(life, retailerOf(key));
     return true;
   }
 
   extend(key: string, owner: string, leaseMs: number): boolean {
-    if (this.#leases.get(key)?.owner !== owner) return false;
-    this.#leases.set(key, { owner, until: this.#world.now + leaseMs });
+    const lease = this.#leases.get(key);
+    if (lease?.owner !== owner) return false;
+    this.#leases.set(key, { ...lease, until: this.#world.now + leaseMs });
     return true;
   }
 
   release(key: string, owner: string): boolean {
     return this.#leases.get(key)?.owner === owner && this.#leases.delete(key);
   }
+}
+
+/** A lock's key is the client id and the retailer. */
+export function retailerOf(key: string): string {
+  return key.slice(key.lastIndexOf("/") + 1);
 }

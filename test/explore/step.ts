@@ -21,9 +21,13 @@ export type Fault =
   | "fails after its effect"
   /** It takes effect, and no answer ever comes. */
   | "is never answered"
+  /** It, or its answer, takes longer than anything else that can happen, but not too long. */
+  | "is slow"
   /** It takes effect later than anybody waits for it. */
   | "is delayed"
   /** The service answers 429. */
   | "429"
   /** The service answers 500. */
-  | "500";
+  | "500"
+  /** The service says that nothing remains of its rate limit. */
+  | "nothing remains";

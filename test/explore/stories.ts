@@ -12,6 +12,10 @@ const EARLY = { beforeMs: MINUTE_MS, afterMs: DAY_MS - 3 * MINUTE_MS };
 const NOT_YET_DUE = { beforeMs: MINUTE_MS, afterMs: DAY_MS - 61 * MINUTE_MS };
 const AT_ITS_END = { beforeMs: MINUTE_MS, afterMs: DAY_MS - MINUTE_MS };
 const ENDED = { beforeMs: MINUTE_MS, afterMs: DAY_MS };
+/** A copy from the beginning is older than `cacheMs`. */
+const NOT_FRESH = { beforeMs: MINUTE_MS, afterMs: MINUTE_MS };
+const SHORT_MS = 50_000;
+const SHORT_ENDED = { beforeMs: 1_000, afterMs: SHORT_MS };
 
 const ask = (place: number, retailer = "shop"): Action => ({ kind: "ask", place, retailer });
 const reject = (place: number, retailer = "shop"): Action => ({ kind: "reject", place, retailer });
@@ -79,6 +83,30 @@ const STORIES: Readonly<Record<string, Story>> = {
     age: ENDED,
     actors: [[ask(0)], [ask(0), ask(0)], [pass(4_000), pass(1_500)], [login(1)]],
   },
+  "a copy that was slow to come": {
+    age: NOT_FRESH,
+    actors: [[ask(0)], [login(1), pass(4_000), pass(7_000), ask(0)]],
+  },
+  "a login and a disconnect at once": { age: ENDED, actors: [[login(0)], [disconnect(0)], [ask(0), ask(0)]] },
+  "a refusal before the end, and a login": {
+    age: EARLY,
+    actors: [
+      [revoke, ask(0)],
+      [login(0), pass(4_000), ask(0)],
+    ],
+  },
+  "a day passes in a renewal": { age: EARLY, actors: [[ask(0)], [pass(2 * DAY_MS)], [ask(0)]] },
+  "an older look": {
+    age: ENDED,
+    actors: [[disconnect(1), ask(0)], [login(1), ask(0)], [login(0)], [pass(4_000)]],
+  },
+  "a disconnect that fails": { age: FRESH, actors: [[disconnect(0), ask(0), ask(0)], [ask(1)]] },
+  "a store that fails": { age: ENDED, actors: [[ask(0), reject(0), ask(0)], [ask(1)]] },
+  "tokens that live for a minute": {
+    age: SHORT_ENDED,
+    lifetimeMs: SHORT_MS,
+    actors: [[ask(0), pass(46_000), ask(0)], [ask(1)]],
+  },
   "a second day": {
     age: ENDED,
     actors: [
@@ -88,8 +116,24 @@ const STORIES: Readonly<Record<string, Story>> = {
   },
 };
 
-const STORE: (Fault | WorldFault)[] = ["fails", "fails after its effect", "is never answered", "is delayed"];
-const ALL: (Fault | WorldFault)[] = [...STORE, "429", "500", "kill", "clock", "pause", "lease"];
+const STORE: (Fault | WorldFault)[] = [
+  "fails",
+  "fails after its effect",
+  "is never answered",
+  "is delayed",
+  "is slow",
+];
+const ALL: (Fault | WorldFault)[] = [
+  ...STORE,
+  "429",
+  "500",
+  "nothing remains",
+  "kill",
+  "cut off",
+  "clock",
+  "pause",
+  "lease",
+];
 
 /** The ways in which each story is played. */
 const SETTINGS: Readonly<Record<string, Partial<Scenario>>> = {
@@ -107,6 +151,11 @@ const SETTINGS: Readonly<Record<string, Partial<Scenario>>> = {
 export const SCENARIOS: readonly Scenario[] = Object.entries(STORIES).flatMap(([story, plot]) =>
   Object.entries(SETTINGS).map(([setting, how]) => scenario(`${story}; ${setting}`, { ...plot, ...how })),
 );
+
+/** One story in every setting. */
+export function scenariosOf(story: string): readonly Scenario[] {
+  return SCENARIOS.filter(({ name }) => name.startsWith(`${story}; `));
+}
 
 /** A story made up from a number. */
 export function madeUp(number: number): Scenario {
@@ -157,6 +206,7 @@ function scenario(name: string, given: Story): Scenario {
     cacheMs: 0,
     rotates: true,
     isWarm: true,
+    lifetimeMs: DAY_MS,
     skewsMs: [],
     faults: new Set(ALL),
     bounds: { preemptions: 2, faults: 1 },
