@@ -46,7 +46,7 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "a login that overlapped is believed",
-    "if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);\n    else this.#distrust();",
+    "if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);\n    else this.#forget();",
     "this.#hold(set, question);",
     { story: "a login and a disconnect at once" },
   ),

@@ -97,6 +97,25 @@ describe("overlaps: an answer that disagrees with what became known meanwhile is
     await connecting;
     expect(await failureOf(p0.value())).toBeInstanceOf(NotConnectedError);
   });
+
+  test("nor is the copy that it may have replaced handed out, while the store cannot be asked again", async () => {
+    const { gated, p0, time } = twoProcesses();
+    const tokens = await p0.login();
+    time.now += 2 * DAY_MS;
+    const renewal = gated.stop("save", AFTER);
+    const renewing = p0.value();
+    await renewal.asked;
+    const login = gated.stop("save", BEFORE);
+    const connecting = p0.pos.connect({ ...tokens, access: { value: "of-the-login" }, version: "login" });
+    await login.asked;
+    renewal.goOn();
+    expect(await renewing).toBe("access-shop-2");
+    gated.stop("load", BEFORE).fail();
+    login.goOn();
+    await connecting;
+    expect(await failureOf(p0.value())).toBeInstanceOf(StoreFailedError);
+    expect(await p0.value()).toBe("of-the-login");
+  });
 });
 
 describe("a 429 is noted for all processes", () => {

@@ -265,7 +265,7 @@ export class HeldTokens {
     }
     this.#unsettled?.rejections?.startAnew();
     if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);
-    else this.#distrust();
+    else this.#forget();
   }
 
   /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */
@@ -393,6 +393,12 @@ export class HeldTokens {
     this.access = set?.access;
     const isGood = set !== undefined && !this.isUnsaved && this.isLive(set);
     this.goodForMs = isGood ? Math.floor(Math.min(cacheMs, renewalDueAt(set, renewEarlyMs) - at)) : 0;
+  }
+
+  /** Perhaps this very change has replaced the copy: if the store cannot be asked, no token is better than that. */
+  #forget(): void {
+    this.#hold(undefined, undefined);
+    this.#distrust();
   }
 
   /** The next caller looks at the store. */

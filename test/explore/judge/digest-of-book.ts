@@ -12,8 +12,8 @@ export function digestOfBook(book: Book): number {
     digest.add(record.connected?.number ?? 0);
     digest.add(record.received.size);
     let hidden = 0;
-    for (const { isHidden, isKept } of record.requests)
-      hidden = hidden * 4 + (isHidden ? 2 : 0) + (isKept ? 1 : 0);
+    for (const { isHidden, isKept, unseenBy } of record.requests)
+      hidden = (hidden * 16 + unseenBy.size * 4 + (isHidden ? 2 : 0) + (isKept ? 1 : 0)) % 1e9;
     digest.add(hidden);
     for (const life of book.world.lives) addLife(digest, book, life, retailer, record);
     if (book.world.scenario.cacheMs > 0)

@@ -32,9 +32,11 @@ export interface Request {
   readonly sentAt: number;
   /** Its sender died or lost the lock before others could see what came of it. */
   isHidden: boolean;
+  /** Who has read what it replaces since, and could not know of it. */
+  readonly unseenBy: Set<Life>;
   /** What came of it was saved, or the store said that something else counts. */
   isKept: boolean;
-  /** Until when the service said that no other may come; 0 if it did not. */
+  /** Until when no other may come after a 429, as its sender understood it; 0 if there was none. */
   limitedUntil: number;
   /** When the service said so, by the world's clock. */
   limitedAt: number;
@@ -60,7 +62,7 @@ export class Knowledge {
   /** When its last login or disconnect failed: that may have taken effect all the same. */
   changeFailedIn = -1;
   changeFailedAt = Number.NEGATIVE_INFINITY;
-  /** What its loads found where they took effect, since it was last given the lock. */
+  /** What its loads found where they took effect, since it was given the lock or last sent a token request. */
   reached: TokenSet[] = [];
   /** Somebody else was given the lock while it thought that it had it. */
   hasLostLock = false;

@@ -1,7 +1,7 @@
 import type { TokenSet } from "@retail-pos/core";
 import type { Answer } from "../operation.js";
 import type { Life } from "../process.js";
-import { partsOf, type ServiceAnswer } from "../service.js";
+import { LIMIT_MS, partsOf, type ServiceAnswer } from "../service.js";
 import type { Book } from "./book.js";
 import { isNotOlder, type Knowledge, type Request } from "./knowledge.js";
 
@@ -28,6 +28,7 @@ export class RequestWatch {
     this.#isTheOnlyOne(life, retailer, refreshToken, reached, by);
     this.#isNeeded(life, knowledge, reached, by);
     this.#isInTime(life, knowledge, reached, by);
+    knowledge.reached = [];
     knowledge.lastRequestIn = this.#book.world.seq;
     const request: Request = {
       sender: life,
@@ -36,6 +37,7 @@ export class RequestWatch {
       sentIn: this.#book.world.seq,
       sentAt: this.#book.world.now,
       isHidden: knowledge.hasLostLock,
+      unseenBy: new Set(),
       isKept: false,
       limitedUntil: 0,
       limitedAt: Number.NEGATIVE_INFINITY,
@@ -61,6 +63,7 @@ export class RequestWatch {
   }
 
   #isNotMarked(life: Life, reached: TokenSet | undefined, by: string): void {
+    if (life.setBackMs > 0) return; // nothing but the clock says how old a mark is
     const { refusedAt } = reached ?? {};
     const isMarked = refusedAt !== undefined && Math.abs(life.now - refusedAt) < HOUR_MS;
     this.must(!isMarked, "spent", () => `${by}, which is marked as refused`);
@@ -77,18 +80,12 @@ export class RequestWatch {
     const instead = reached?.access.value;
     if (this.#book.knows(life, retailer).hasLostLock) return;
     for (const before of this.#book.of(retailer).requests) {
-      if (before.refreshToken !== refreshToken || this.#isHidden(before, retailer)) continue;
+      if (before.refreshToken !== refreshToken || before.unseenBy.has(life)) continue;
       const isAgain = before.instead === instead && before.state !== "failed";
       this.must(!isAgain, "once", () => `${by} in place of ${instead}, as somebody has`);
       const isLimited = isAhead(before.limitedUntil, life.now);
       this.must(!isLimited, "pause", () => `${by}, and somebody was answered 429`);
     }
-  }
-
-  /** Until the store has taken what came of it, nobody else sees it; by then its sender may have had to give up. */
-  #isHidden({ isHidden, isKept, sender, sentAt }: Request, retailer: string): boolean {
-    if (isHidden || isKept) return isHidden;
-    return this.#book.knows(sender, retailer).hasFailed(sentAt, this.#book.world.now);
   }
 
   #isNeeded(life: Life, { rejected }: Knowledge, reached: TokenSet | undefined, by: string): void {
@@ -133,13 +130,18 @@ export class RequestWatch {
       knowledge.endpointFailedAt = life.now;
       knowledge.noneLeftUntil = 0;
       if (resetAt === 0) return;
-      knowledge.limitedUntil = resetAt;
-      request.limitedUntil = resetAt;
+      knowledge.limitedUntil = limitBy(life.now, resetAt);
+      request.limitedUntil = knowledge.limitedUntil;
       request.limitedAt = this.#book.world.now;
     }
   }
 
   readonly must: Book["must"] = (condition, promise, what) => this.#book.must(condition, promise, what);
+}
+
+/** What a process makes of a reset: by its clock it may be over, or absurd, and then a minute counts (behaviour 7). */
+function limitBy(now: number, resetAt: number): number {
+  return isAhead(resetAt, now) ? resetAt : now + LIMIT_MS;
 }
 
 /** A limit that is noted further ahead than an hour comes from a clock that is wrong. */

@@ -1,8 +1,9 @@
 import type { TokenSet } from "@retail-pos/core";
 import type { Answer } from "../operation.js";
 import type { Life } from "../process.js";
+import { partsOf } from "../service.js";
 import type { Book, Record } from "./book.js";
-import { isNotOlder, type Knowledge, type Question } from "./knowledge.js";
+import { isNotOlder, type Knowledge, type Question, type Request } from "./knowledge.js";
 
 /** Watches what is asked of the store and the lock, what takes effect there, and what the processes hear of it. */
 export class StoreWatch {
@@ -27,7 +28,17 @@ export class StoreWatch {
   /** It takes effect. */
   reached(life: Life, question: Question, found?: TokenSet): void {
     question.reachedIn = this.#book.world.seq;
-    if (found) this.#knows(life, question.retailer).reached.push(found);
+    if (!found) return;
+    this.#knows(life, question.retailer).reached.push(found);
+    for (const request of this.#book.of(question.retailer).requests)
+      if (request.refreshToken === found.refreshToken && this.#isHidden(request)) request.unseenBy.add(life);
+  }
+
+  /** Until the store has taken what came of it, nobody else sees it; by then its sender may have had to give up. */
+  #isHidden({ isHidden, isKept, sender, sentAt, refreshToken }: Request): boolean {
+    if (isHidden || isKept) return isHidden;
+    const { retailer } = partsOf(refreshToken);
+    return this.#knows(sender, retailer).hasFailed(sentAt, this.#book.world.now);
   }
 
   loadAnswered(life: Life, question: Question, answer: Answer<TokenSet | undefined>): void {
@@ -139,7 +150,7 @@ export class StoreWatch {
     return this.#book.knows(life, retailer);
   }
 
-  #requestsOf(life: Life, retailer: string) {
+  #requestsOf(life: Life, retailer: string): Request[] {
     return this.#book.of(retailer).requests.filter(({ sender }) => sender === life);
   }
 }
