@@ -62,11 +62,10 @@ export function compareAndSet(
  * token, or met a 429 with it, and noted that on the set.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
+  const isNote = next.limitedUntil !== undefined || next.refusedAt !== undefined; // does not replace a mark
   const isNoteOver = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
   const isSpent =
-    next.refreshToken !== stored.refreshToken ||
-    isNoteOver ||
-    (stored.refusedAt !== undefined && next.limitedUntil === undefined); // a note of a 429 does not replace a mark
+    next.refreshToken !== stored.refreshToken || isNoteOver || (stored.refusedAt !== undefined && !isNote);
   return replacing.some(
     ({ version, refreshToken }) =>
       version === stored.version || (isSpent && refreshToken === stored.refreshToken),

@@ -237,6 +237,24 @@ describe("a verdict needs a store that was asked after the refusal", () => {
     expect(await p0.value()).toBe("access-shop-2");
   });
 
+  test("a mark that comes late does not replace the newer mark of another process", async () => {
+    const { store, gated, p0, service, time } = twoProcesses();
+    await p0.login();
+    const paused = start({ store: gated, cacheMs: 0 }, service, time); // has lost the lock
+    const other = start({ store, cacheMs: 0 }, service, time);
+    time.now += 2 * DAY_MS;
+    service.always(() => oauthError("invalid_grant"));
+    const save = gated.stop("save", BEFORE);
+    const late = failureOf(paused.value());
+    await save.asked;
+    time.now += DAY_MS;
+    expect(await failureOf(other.value())).toBeInstanceOf(ReconnectRequiredError);
+    save.goOn();
+    expect(await late).toBeInstanceOf(ReconnectRequiredError);
+    expect(service.spent()).toHaveLength(2);
+    expect((await store.load(SHOP))?.refusedAt).toBe(time.now);
+  });
+
   test("if only the mark cannot be saved, the verdict stands, and is kept in this process", async () => {
     const { gated, p0, service, store, time } = twoProcesses();
     await p0.login();

@@ -80,7 +80,7 @@ export class RequestWatch {
     const instead = reached?.access.value;
     if (this.#book.knows(life, retailer).hasLostLock) return;
     for (const before of this.#book.of(retailer).requests) {
-      if (before.refreshToken !== refreshToken || before.unseenBy.has(life)) continue;
+      if (before.refreshToken !== refreshToken || before.isHidden || before.unseenBy.has(life)) continue;
       const isAgain = before.instead === instead && before.state !== "failed";
       this.must(!isAgain, "once", () => `${by} in place of ${instead}, as somebody has`);
       const isLimited = isAhead(before.limitedUntil, life.now);
