@@ -100,6 +100,23 @@ const GUARDS: readonly Mutant[] = [
     "if (!known || !mayReplace(known, replacing, next)) return known;",
     { story: "a disconnect elsewhere" },
   ),
+  swapped(
+    "a login that overlapped leaves the copy, untrusted",
+    "else this.#forget();",
+    "else this.#distrust();",
+    { story: "a login here" },
+  ),
+  swapped(
+    "an older mark replaces a newer one",
+    "(stored.refusedAt !== undefined && !isNote)",
+    "stored.refusedAt !== undefined",
+    {
+      story: "refused",
+    },
+  ),
+  swapped("the fleet's job forgets everybody", "if (visited.has(retailer) &&", "if (", {
+    story: "the fleet's job comes first",
+  }),
 ];
 
 const COMPARISONS: readonly Mutant[] = [

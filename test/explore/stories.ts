@@ -59,6 +59,11 @@ const STORIES: Readonly<Record<string, Story>> = {
     ],
   },
   "the fleet's job": { age: ENDED, actors: [[renewDue(0), ask(0)], [ask(1)], [renewDue(1)]] },
+  "the fleet's job comes first": {
+    age: ENDED,
+    isWarm: false,
+    actors: [[renewDue(0)], [ask(0), ask(0)], [ask(1)]],
+  },
   "nothing rotates": { age: ENDED, rotates: false, actors: [[ask(0), ask(0)], [ask(1)], [login(1)]] },
   "three processes": { age: ENDED, processes: 3, actors: [[ask(0)], [ask(1)], [ask(2), ask(2)]] },
   "three processes and a login": {
