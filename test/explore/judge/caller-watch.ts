@@ -125,7 +125,7 @@ export class CallerWatch {
   nobodyWaits(life: Life, retailer: string): void {
     // A renewal that has begun goes on, though the token lives again since the clock was set back.
     if (life.calls.size === 0 || life.turns > 0 || life.setBackMs > 0) return;
-    const { now } = this.#book.world;
+    const { now, scenario } = this.#book.world;
     const knowledge = this.#book.knows(life, retailer);
     // "What overlapped another change and disagrees with it is asked again" (contract): until that is answered.
     if (knowledge.isInDoubt || knowledge.isAsking(now) || life.hasTimersDue) return;
@@ -134,6 +134,8 @@ export class CallerWatch {
       const found = knowledge.found.get(call.firstLoad);
       if (!found?.isLive || found.set?.version !== knowledge.set?.version) continue;
       if (found.changes + 1 < knowledge.changes) continue;
+      // With a cache it may have joined a renewal without a question of its own, and waits for that (behaviour 5).
+      if (scenario.cacheMs > 0 && found.sentIn !== call.beganIn + 1) continue;
       const isHeld = knowledge.isLive(found.set, life.now);
       const what = `${life.name} has found ${found.set?.access.value}`;
       this.must(!isHeld, "waits", () => `${what} for a caller who waits`);

@@ -15,6 +15,7 @@ export interface Question {
   readonly number: number;
   /** How often this process's knowledge had changed when it was asked. */
   readonly changes: number;
+  readonly sentIn: number;
   readonly sentAt: number;
   /** When core gives it up. */
   deadlineAt: number;
@@ -49,12 +50,12 @@ export class Knowledge {
   /** Without an answer so far. */
   readonly questions = new Set<Question>();
   /** What each load found, by its number. */
-  readonly found = new Map<number, { set: TokenSet | undefined; isLive: boolean; changes: number }>();
+  readonly found = new Map<number, Question & { set: TokenSet | undefined; isLive: boolean }>();
   /** What the last answer of the store said. */
   set: TokenSet | undefined = undefined;
   /** How often an answer said something else than the one before. */
   changes = 0;
-  /** Two answers that overlapped and differ: core has to ask again. */
+  /** Two answers that overlapped and differ: core has to ask again, and only that answer ends the doubt. */
   isInDoubt = false;
   /** The latest instant of which an answer told it, and what the store held then. */
   toldIn = -1;
@@ -84,11 +85,11 @@ export class Knowledge {
   noneLeftUntil = 0;
   lastRequestIn = -1;
 
-  asks(kind: Question["kind"], retailer: string, now: number): Question {
+  asks(kind: Question["kind"], retailer: string, sentIn: number, now: number): Question {
     if (kind === "load") this.loads += 1;
     const { loads: number, changes } = this;
     const deadlineAt = now + DEADLINE_MS;
-    const question = { retailer, kind, number, changes, sentAt: now, deadlineAt, reachedIn: -1 };
+    const question = { retailer, kind, number, changes, sentIn, sentAt: now, deadlineAt, reachedIn: -1 };
     this.questions.add(question);
     return question;
   }
@@ -126,7 +127,8 @@ export class Knowledge {
   learned(set: TokenSet | undefined, { changes, reachedIn, deadlineAt }: Question, now: number): void {
     const isOther = set?.version !== this.set?.version;
     const isPerhapsGivenUp = now >= deadlineAt;
-    this.isInDoubt = isPerhapsGivenUp || (isOther && changes !== this.changes);
+    const hasOverlapped = changes !== this.changes;
+    this.isInDoubt = isPerhapsGivenUp || (hasOverlapped && (isOther || this.isInDoubt));
     if (isOther) this.changes += 1;
     this.set = set;
     if (isPerhapsGivenUp) return;

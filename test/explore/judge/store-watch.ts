@@ -22,7 +22,7 @@ export class StoreWatch {
   }
 
   asked(life: Life, kind: Question["kind"], retailer: string): Question {
-    return this.#knows(life, retailer).asks(kind, retailer, this.#book.world.now);
+    return this.#knows(life, retailer).asks(kind, retailer, this.#book.world.seq, this.#book.world.now);
   }
 
   /** It takes effect. */
@@ -47,7 +47,7 @@ export class StoreWatch {
     const { value: set } = answer;
     knowledge.learned(set, question, this.#book.world.now);
     const isLive = knowledge.isLive(set, life.now);
-    knowledge.found.set(question.number, { set, isLive, changes: question.changes });
+    knowledge.found.set(question.number, { ...question, set, isLive });
   }
 
   saveAnswered(life: Life, question: Question, next: TokenSet, answer: Answer<boolean>): void {
