@@ -49,10 +49,12 @@ describe.each(rows)("with %s in a package of type %s", (options, type, ...cells)
   test.each(versions.map((version, index) => [version, cells[index]] as const))(
     "TypeScript %s compiles the programs: %s",
     async (version, word) => {
-      const problems = await starter.compile(compilers.get(version), settingsIn(options), type);
-      if (word === "yes") expect(problems).toEqual([]);
-      else expect(problems).not.toEqual([]);
       expect(["yes", "no"]).toContain(word);
+      // Where the programs do not compile, nobody's declarations need to be looked at; that takes the most time.
+      const settings = { ...settingsIn(options), skipLibCheck: word === "no" };
+      const problems = await starter.compile(compilers.get(version), settings, type);
+      if (word === "no") expect(problems).not.toEqual([]);
+      else expect(problems).toEqual([]);
     },
     patience,
   );
