@@ -1,0 +1,352 @@
+import { readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { virtualClock } from "@retail-pos/sandbox";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Engine, hasPostgres } from "../testing/engines.js";
+import { PASSWORD, type Site, startSite } from "../testing/site.js";
+
+const store = "harbour-coffee";
+const espresso = "House espresso, 250 g";
+const clock = virtualClock();
+let site: Site;
+
+describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
+  describe.skipIf(engine === "postgres" && !hasPostgres)("", () => {
+    beforeEach(async () => {
+      site = await startSite(engine, { clock, lifetimeMs: 600_000 }, { clock });
+    });
+    afterEach(async () => {
+      vi.restoreAllMocks();
+      await site.close();
+    });
+
+    test("somebody signs up, connects two stores, and sees the products of each", async () => {
+      const ada = site.visitor();
+      expect(await ada.open("/stores")).toMatchObject({ status: 302, location: "/log-in" });
+      const signedUp = await ada.post("/sign-up", { email: " Ada@Example.com ", password: PASSWORD });
+      expect(signedUp).toMatchObject({ status: 303, location: "/stores" });
+      expect((await ada.open("/stores")).body).toContain("Connect your first store");
+      expect(await ada.connect(store)).toMatchObject({ status: 302, location: `/stores/${store}` });
+      expect(await ada.connect("rosas-bikes")).toMatchObject({ status: 302 });
+
+      const { body } = await ada.open("/stores");
+      expect(body).toContain("2 stores");
+      expect(body).toContain("Harbour Coffee Roasters"); // the service's name for it
+      expect(body).toContain("ada@example.com"); // still logged in as who they are
+      expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
+      expect((await ada.open("/stores/rosas-bikes")).body).not.toContain(espresso);
+      clock.advance(600_000);
+      expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
+      expect(site.sandbox.tokenRequests(store)).toHaveLength(2);
+    });
+
+    test("to a stranger a connected store does not exist: no page, no token request, no call", async () => {
+      const owner = await site.person("ada@example.com", store);
+      const stranger = await site.person("eve@example.com", "rosas-bikes");
+      clock.advance(600_000); // whoever got through would cause a renewal
+      const before = site.sandbox.requests.length;
+      const missing = await stranger.open("/stores/no-such-store");
+      for (const path of [
+        store,
+        store.toUpperCase(),
+        `${store}/disconnect`,
+        "evil.example",
+        "%00",
+        "a%2fb",
+      ]) {
+        const answer = await stranger.open(`/stores/${path}`);
+        expect(answer).toMatchObject({ status: 404, body: missing.body });
+      }
+      expect(await stranger.post(`/stores/${store}/disconnect`)).toMatchObject({ status: 404 });
+      expect(site.sandbox.requests).toHaveLength(before);
+      expect((await owner.open(`/stores/${store}`)).body).toContain(espresso);
+    });
+
+    test("a store of two people stays connected until the second of them disconnects it", async () => {
+      const ada = await site.person("ada@example.com", store);
+      const bob = await site.person("bob@example.com", store);
+      expect((await ada.open(`/stores/${store}/disconnect`)).body).toContain("stays connected for them");
+      expect(await ada.post(`/stores/${store}/disconnect`)).toMatchObject({
+        status: 303,
+        location: "/stores",
+      });
+      expect((await ada.open(`/stores/${store}`)).status).toBe(404);
+      expect((await bob.open(`/stores/${store}`)).body).toContain(espresso);
+
+      expect((await bob.open(`/stores/${store}/disconnect`)).body).toContain("Nobody else has it");
+      await bob.post(`/stores/${store}/disconnect`);
+      expect((await bob.open(`/stores/${store}`)).status).toBe(404);
+      expect(await site.client.status(store)).toBeUndefined();
+      expect(await site.records.allStores()).toEqual([]);
+    });
+
+    test("a store that refuses its access says so on both pages, and one login mends it", async () => {
+      const ada = await site.person("ada@example.com", store);
+      const products = [{ name: "Counted at night", sku: "", price: "1.00", currency: "EUR", inStock: 3 }];
+      await site.records.savePull(store, products, clock());
+      site.sandbox.refuse(store);
+      clock.advance(600_000);
+      const page = await ada.open(`/stores/${store}`);
+      expect(page).toMatchObject({ status: 200, body: expect.stringContaining("has to be connected again") });
+      expect(page.body).toContain("Counted at night");
+      expect(page.body).not.toContain(espresso);
+      expect((await ada.open("/stores")).body).toContain("Log in again");
+      await ada.connect(store);
+      expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
+      expect((await ada.open("/stores")).body).not.toContain("Log in again");
+    });
+
+    test("while a store cannot be reached its page shows what was last counted", async () => {
+      const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+      const ada = await site.person("ada@example.com", store);
+      const products = [{ name: "Counted at night", sku: "", price: "1.00", currency: "EUR", inStock: 3 }];
+      await site.records.savePull(store, products, clock());
+      site.sandbox.fault(500, { endpoint: "api", domainPrefix: store, times: 1 });
+      const page = await ada.open(`/stores/${store}`);
+      expect(page).toMatchObject({ status: 503, body: expect.stringContaining("Counted at night") });
+      expect(page.body).toContain("does not answer at the moment");
+      expect(warn).toHaveBeenCalledOnce();
+      clock.advance(600_000);
+      site.sandbox.limit(store, 60_000);
+      const limited = await ada.open(`/stores/${store}`);
+      expect(limited.status).toBe(503);
+      expect(limited.headers.get("retry-after")).toMatch(/^\d+$/);
+      clock.advance(61_000);
+      expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
+    });
+
+    test("of a store with thousands of products its page shows the first", async () => {
+      const ada = await site.person("ada@example.com", store);
+      const product = { name: "Bolt", sku: "", price: "1.00", currency: "EUR", inStock: 30 };
+      await site.records.savePull(store, Array(2000).fill(product), clock());
+      expect((await ada.open("/stores")).body).toContain("<strong>2000</strong> products");
+      site.sandbox.refuse(store);
+      clock.advance(600_000);
+      const { body } = await ada.open(`/stores/${store}`);
+      expect(body).toContain("The first 100 products");
+      expect(body.match(/<td>Bolt/g)).toHaveLength(100);
+    });
+
+    test("people log out and in again; what was theirs is nobody's with an old cookie", async () => {
+      const ada = await site.person("ada@example.com", store);
+      const before = new Map(ada.cookies);
+      expect(await ada.post("/log-out")).toMatchObject({ status: 303, location: "/" });
+      ada.cookies = before;
+      expect(await ada.open(`/stores/${store}`)).toMatchObject({ status: 302, location: "/log-in" });
+      const wrong = await ada.post("/log-in", { email: "ada@example.com", password: "not that one" });
+      expect(wrong).toMatchObject({ status: 401, body: expect.stringContaining("do not belong together") });
+      const unknown = await ada.post("/log-in", { email: "bob@example.com", password: PASSWORD });
+      expect(unknown.body.replace("bob@", "ada@")).toBe(wrong.body);
+      const right = await ada.post("/log-in", { email: "ADA@example.com", password: PASSWORD });
+      expect(right).toMatchObject({ status: 303, location: "/stores" });
+      expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
+    });
+
+    test("a session gets a new id at the login, so nobody can have set it before", async () => {
+      const ada = await site.person("ada@example.com");
+      const mine = ada.cookies.get("many-stores");
+      await ada.post("/log-out");
+      const known = site.visitor();
+      known.cookies.set("many-stores", mine ?? "");
+      await known.post("/log-in", { email: "ada@example.com", password: PASSWORD });
+      expect(known.cookies.get("many-stores")).not.toBe(mine);
+      expect((await known.open("/stores")).status).toBe(200);
+    });
+
+    test("whoever guesses is stopped at the eleventh password, and the account is open from elsewhere", async () => {
+      await site.person("ada@example.com");
+      const guesser = site.visitor();
+      const guess = () => guesser.post("/log-in", { email: "ada@example.com", password: "guess" });
+      const answers = await Promise.all(Array.from({ length: 12 }, guess));
+      const statuses = answers.map(({ status }) => status).sort();
+      expect(statuses).toEqual([...Array(10).fill(401), 429, 429]);
+      const stopped = answers.find(({ status }) => status === 429);
+      expect(stopped?.body).toContain("Too many tries");
+      expect(stopped?.headers.get("retry-after")).toBe("900");
+      const logIn = () => guesser.post("/log-in", { email: "ada@example.com", password: PASSWORD });
+      expect((await logIn()).status).toBe(429); // the right one too
+      clock.advance(900_000);
+      expect((await logIn()).status).toBe(303);
+    });
+
+    test("from one address only so many accounts can be tried, or made", async () => {
+      const visitor = site.visitor();
+      for (let count = 0; count < 50; count += 1)
+        await site.records.countAttempt("127.0.0.1", 900_000, clock());
+      const form = { email: "ada@example.com", password: PASSWORD };
+      expect((await visitor.post("/sign-up", form)).status).toBe(429);
+      expect((await visitor.post("/log-in", form)).status).toBe(429);
+    });
+
+    test("two people who sign up with one address get one account", async () => {
+      await site.person("ada@example.com");
+      const second = await site.visitor().post("/sign-up", { email: "ada@example.com", password: PASSWORD });
+      expect(second).toMatchObject({ status: 409, body: expect.stringContaining("already") });
+    });
+
+    test("is ready while the database answers, and lives without it", async () => {
+      const visitor = site.visitor();
+      expect(await visitor.open("/ready")).toMatchObject({ status: 200, body: '{"status":"ready"}' });
+      await site.database.sql.query("ALTER TABLE retail_pos_tokens RENAME TO elsewhere");
+      expect(await visitor.open("/ready")).toMatchObject({ status: 503, body: '{"status":"not ready"}' });
+      expect(await visitor.open("/health")).toMatchObject({ status: 200 });
+    });
+  });
+});
+
+describe("a form", () => {
+  beforeEach(async () => {
+    site = await startSite("sqlite");
+  });
+  afterEach(() => site.close());
+
+  test.each([
+    ["no address", { email: "ada", password: PASSWORD }, 400],
+    ["a short password", { email: "ada@example.com", password: "too short" }, 400],
+    ["a password of a megabyte", { email: "ada@example.com", password: "x".repeat(1_000_000) }, 413],
+    ["nothing", {}, 400],
+  ])("with %s makes no account", async (_case, fields, status) => {
+    expect((await site.visitor().post("/sign-up", fields)).status).toBe(status);
+    expect(await site.records.personByEmail("ada@example.com")).toBeUndefined();
+  });
+
+  test.each(["/log-in", "/sign-up"])("with fields that come twice is none of ours: %s", async (path) => {
+    const { origin } = site;
+    const body = new URLSearchParams([
+      ["email", "ada@example.com"],
+      ["email", "eve@example.com"],
+      ["password", PASSWORD],
+    ]);
+    const answer = await fetch(`${origin}${path}`, { method: "POST", body, headers: { origin } });
+    expect(answer.status).toBe(400);
+  });
+
+  test.each([
+    ["another site", { origin: "https://evil.example", "sec-fetch-site": "cross-site" }],
+    ["a page without an origin", { origin: "null" }],
+    ["a subdomain beside ours", { "sec-fetch-site": "same-site" }],
+  ])("of %s changes nothing", async (_case, headers) => {
+    const ada = await site.person("ada@example.com", store);
+    expect((await ada.post(`/stores/${store}/disconnect`, {}, headers)).status).toBe(403);
+    expect((await ada.post("/log-out", {}, headers)).status).toBe(403);
+    expect((await ada.open(`/stores/${store}`)).status).toBe(200);
+  });
+
+  test("an e-mail address that is markup is shown as text", async () => {
+    const email = '"><script>alert(1)</script>@example.com';
+    const { body } = await site.visitor().post("/log-in", { email, password: "wrong" });
+    expect(body).not.toContain("<script>alert");
+    expect(body).toContain("&lt;script&gt;alert");
+  });
+});
+
+describe("connecting a store", () => {
+  beforeEach(async () => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    site = await startSite("sqlite");
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await site.close();
+  });
+
+  test.each([
+    ["declined", "error=access_denied", 403, "You declined the access"],
+    ["no state", "code=c&domain_prefix=shop", 403, "This did not start here"],
+    ["unknown state", "code=c&domain_prefix=shop&state=somebody-elses", 403, "could not match"],
+    [
+      "a hostile store",
+      "code=c&domain_prefix=evil.example%2f&state=12345678",
+      400,
+      "not a store we can talk to",
+    ],
+    ["doubled parameters", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
+  ])("that fails gets a page that says why: %s", async (_case, query, status, words) => {
+    const ada = await site.person("ada@example.com");
+    const answer = await ada.open(`/auth/retail-pos/callback?${query}`);
+    expect(answer).toMatchObject({ status, body: expect.stringContaining(words) });
+    expect(answer.body).toContain('href="/auth/retail-pos"');
+    expect(site.sandbox.tokenRequests()).toHaveLength(0);
+  });
+
+  test("needs somebody who is logged in, before and after", async () => {
+    expect(await site.visitor().open("/auth/retail-pos")).toMatchObject({ status: 302, location: "/log-in" });
+    const ada = await site.person("ada@example.com");
+    const { location } = await ada.open("/auth/retail-pos");
+    const { pathname, search } = site.sandbox.consent(location, store);
+    await ada.post("/log-out");
+    expect(await ada.open(pathname + search)).toMatchObject({ status: 302, location: "/log-in" });
+    // Somebody else logs in to the same browser: the store does not become theirs.
+    await ada.post("/sign-up", { email: "bob@example.com", password: PASSWORD });
+    expect((await ada.open(pathname + search)).status).toBe(403);
+    expect(await site.records.allStores()).toEqual([]);
+    expect(site.sandbox.tokenRequests()).toHaveLength(0);
+  });
+
+  test("whoever is logged in has to log out before another account logs in here", async () => {
+    const ada = await site.person("ada@example.com");
+    await site.person("bob@example.com");
+    const answer = await ada.post("/log-in", { email: "bob@example.com", password: PASSWORD });
+    expect(answer).toMatchObject({ status: 302, location: "/stores" });
+    expect((await ada.open("/stores")).body).toContain("ada@example.com");
+  });
+
+  test("somebody who goes back and approves again is sent on to the store", async () => {
+    const ada = await site.person("ada@example.com");
+    const { location } = await ada.open("/auth/retail-pos");
+    const { pathname, search } = site.sandbox.consent(location, store);
+    await ada.open(pathname + search);
+    expect(await ada.open(pathname + search)).toMatchObject({ status: 302, location: `/stores/${store}` });
+    // Of a store that is not theirs they learn nothing.
+    await site.person("bob@example.com", "rosas-bikes");
+    const foreign = (pathname + search).replace(store, "rosas-bikes");
+    expect((await ada.open(foreign)).status).toBe(403);
+  });
+
+  test("a rate limit leads back to the beginning of it, for loading the page again does not help", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {}); // the log line of the application
+    const ada = await site.person("ada@example.com");
+    site.sandbox.limit(store, 60_000);
+    const answer = await ada.connect(store);
+    expect(answer).toMatchObject({ status: 503, body: expect.stringContaining("One moment, please") });
+    expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(answer.body).toContain('href="/auth/retail-pos"');
+  });
+});
+
+describe("every answer", () => {
+  beforeEach(async () => {
+    site = await startSite("sqlite");
+  });
+  afterEach(() => site.close());
+
+  test("with somebody's data is kept by no browser, and no page runs what is not ours", async () => {
+    const ada = await site.person("ada@example.com", store);
+    for (const path of ["/", "/stores", `/stores/${store}`, `/stores/${store}/disconnect`, "/no/such/page"]) {
+      const { headers, body } = await ada.open(path);
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("content-security-policy")).toContain("default-src 'self'");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(body).not.toMatch(/<script(?! type="module" src="\/)|\son\w+=|style="/);
+    }
+  });
+
+  test("shows no token and no secret", async () => {
+    const ada = await site.person("ada@example.com", store);
+    const { value } = await site.client.tokens(store).token();
+    for (const path of ["/stores", `/stores/${store}`, `/stores/${store}/disconnect`]) {
+      const { body, headers } = await ada.open(path);
+      expect(body + JSON.stringify([...headers])).not.toContain(value);
+      expect(body).not.toContain(site.sandbox.application.clientSecret);
+    }
+  });
+});
+
+test("nobody else on the machine can read the file", async () => {
+  site = await startSite("sqlite");
+  const folder = dirname(site.env["DATABASE_FILE"] ?? "");
+  const files = readdirSync(folder).map((file) => join(folder, file));
+  expect(files.length).toBeGreaterThan(0);
+  for (const file of files) expect(statSync(file).mode & 0o077).toBe(0);
+  await site.close();
+});

@@ -1,0 +1,134 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { RetailPos, RetailPosOptions } from "@retail-pos/core";
+import { type Sandbox, type SandboxOptions, startSandbox } from "@retail-pos/sandbox";
+import { createApp } from "../src/app.js";
+import { openClient } from "../src/client.js";
+import { type Database, openDatabase } from "../src/database.js";
+import { type Memberships, memberships } from "../src/memberships.js";
+import { Records } from "../src/records.js";
+import { type Engine, engines } from "./engines.js";
+
+/** The whole application on a database of its own, beside a sandbox. */
+export interface Site {
+  readonly origin: string;
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  readonly client: RetailPos;
+  readonly records: Records;
+  readonly memberships: Memberships;
+  /** What a process of its own is started with, to work on the same. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Somebody with a browser, who is not logged in. */
+  visitor(): Visitor;
+  /** Somebody with an account, who is logged in and has connected these stores. */
+  person(email: string, ...stores: string[]): Promise<Visitor>;
+  close(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly location: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+export interface Visitor {
+  open(path: string): Promise<Answer>;
+  /** As a form of our pages does it, unless other headers are given. */
+  post(path: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
+  connect(store: string): Promise<Answer>;
+  cookies: Map<string, string>;
+}
+
+export const PASSWORD = "four words are a password";
+
+export async function startSite(
+  engine: Engine,
+  { clock, ...options }: SandboxOptions = {},
+  more: Partial<RetailPosOptions> = {},
+): Promise<Site> {
+  const empty = await engines[engine]();
+  let app: RequestListener = () => {};
+  const server = createServer((req, res) => app(req, res));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  const redirectUri = `${origin}/auth/retail-pos/callback`;
+  const sandbox = await startSandbox({ redirectUri, ...(clock && { clock }), ...options });
+
+  const { authUrl, baseUrl, application } = sandbox;
+  const settings = { ...application, authUrl, baseUrl, sessionSecret: "for the tests", trustProxy: 0 };
+  const database = await openDatabase(empty, clock);
+  const client = openClient(settings, {
+    ...database.tokens,
+    cacheMs: 0, // what another process does is seen at once
+    ...(clock && { clock }),
+    ...more,
+  });
+  const records = new Records(database.sql);
+  app = createApp(settings, { client, database, ...(clock && { clock }) });
+
+  return {
+    origin,
+    sandbox,
+    database,
+    client,
+    records,
+    memberships: memberships(client, records, database.tokens.lock, clock),
+    env: {
+      RETAIL_POS_AUTH_URL: authUrl,
+      RETAIL_POS_BASE_URL: baseUrl,
+      RETAIL_POS_CLIENT_ID: application.clientId,
+      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+      RETAIL_POS_REDIRECT_URI: redirectUri,
+      DATABASE_FILE: empty.databaseFile,
+      DATABASE_URL: empty.databaseUrl,
+    },
+    visitor: () => visitorOf(origin, sandbox),
+    async person(email, ...stores) {
+      const person = visitorOf(origin, sandbox);
+      await person.post("/sign-up", { email, password: PASSWORD });
+      for (const store of stores) await person.connect(store);
+      return person;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await database.close();
+      await empty.remove();
+      await sandbox.close();
+    },
+  };
+}
+
+/** A browser of one person, in so many lines: cookies, and redirects to look at. */
+function visitorOf(origin: string, sandbox: Sandbox): Visitor {
+  const cookies = new Map<string, string>();
+  async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
+    const headers = new Headers(init.headers);
+    headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+    const answer = await fetch(new URL(path, origin), { ...init, headers, redirect: "manual" });
+    for (const cookie of answer.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      if (/expires=Thu, 01 Jan 1970/i.test(cookie)) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    return {
+      status: answer.status,
+      location: answer.headers.get("location") ?? "",
+      headers: answer.headers,
+      body: await answer.text(),
+    };
+  }
+  return {
+    cookies,
+    open: (path) => ask(path),
+    post: (path, fields = {}, headers = { origin, "sec-fetch-site": "same-origin" }) =>
+      ask(path, { method: "POST", body: new URLSearchParams(fields), headers }),
+    async connect(store) {
+      const { location } = await ask("/auth/retail-pos");
+      const { pathname, search } = sandbox.consent(location, store);
+      return ask(pathname + search);
+    },
+  };
+}
