@@ -2,8 +2,10 @@
 // example in several processes a Redis. Time stands still where it can, so that a picture changes with its page only.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import { Redis } from "ioredis";
@@ -12,6 +14,11 @@ import sharp from "sharp";
 import { createApp } from "../examples/express-login/dist/app.js";
 import { createApp as createFastifyApp } from "../examples/fastify-login/dist/app.js";
 import { createApp as createHonoApp } from "../examples/hono-login/dist/app.js";
+import { createApp as createManyStores } from "../examples/many-stores/dist/app.js";
+import { openClient } from "../examples/many-stores/dist/client.js";
+import { openDatabase } from "../examples/many-stores/dist/database.js";
+import { Records } from "../examples/many-stores/dist/records.js";
+import { readProducts } from "../examples/many-stores/dist/store-api.js";
 import { createApp as createNestApp } from "../examples/nest-login/dist/app.js";
 import { startSandbox, virtualClock } from "../packages/sandbox/dist/index.js";
 
@@ -47,6 +54,7 @@ try {
     await page.reload();
     await shoot(page, "nest-reconnect");
   });
+  await pictureOfManyStores();
   await pictureOfCluster();
 } finally {
   await browser.close();
@@ -134,6 +142,48 @@ async function approve(page) {
   await page.locator(`input[value=${store}]`).check();
   await page.getByRole("button", { name: "Approve" }).click();
   await page.waitForURL("**/products");
+}
+
+/** A person's stores in the morning: what was pulled at night, and one that refused. */
+async function pictureOfManyStores() {
+  const clock = virtualClock(Date.UTC(2026, 0, 5, 2, 10));
+  const sandbox = await startSandbox({ port: sandboxPort, clock });
+  const { authUrl, baseUrl, application } = sandbox;
+  const settings = { ...application, authUrl, baseUrl, sessionSecret: "for the pictures", trustProxy: 0 };
+  const data = mkdtempSync(join(tmpdir(), "retail-pos-pictures-"));
+  const database = await openDatabase({ databaseFile: join(data, "login.sqlite") }, clock);
+  const client = openClient(settings, { ...database.tokens, clock, cacheMs: 0 });
+  const server = createManyStores(settings, { client, database, clock }).listen(port, "127.0.0.1");
+  try {
+    const page = await newPage(1000, 760);
+    await page.clock.setFixedTime(Date.UTC(2026, 0, 5, 9, 30));
+    await page.goto(`${origin}/sign-up`);
+    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByLabel("Password").fill("four words are a password");
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.waitForURL("**/stores");
+    const records = new Records(database.sql);
+    for (const { domainPrefix } of sandbox.stores) {
+      await page.goto(`${origin}/auth/retail-pos`);
+      await page.locator(`input[value=${domainPrefix}]`).check();
+      await page.getByRole("button", { name: "Approve" }).click();
+      await page.waitForURL(`**/stores/${domainPrefix}`);
+      await records.savePull(domainPrefix, await readProducts(client.retailer(domainPrefix)), clock());
+    }
+    const bob = await records.addPerson("bob@example.com", "", clock());
+    await records.addMembership(bob.id, store, clock());
+    sandbox.refuse("second-chapter");
+    clock.advance(86_400_000);
+    await page.goto(`${origin}/stores/second-chapter`);
+    await page.goto(`${origin}/stores`);
+    await shoot(page, "many-stores");
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    await database.close();
+    await sandbox.close();
+    rmSync(data, { recursive: true });
+  }
 }
 
 /** Forty calls at the instant of expiry, four processes, one token request. */

@@ -1,0 +1,201 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { retailFetch } from "@retail-pos/fetch";
+import { type SandboxOptions, virtualClock } from "@retail-pos/sandbox";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { type Engine, hasPostgres } from "../testing/engines.js";
+import { type Site, startSite } from "../testing/site.js";
+import { inWords, type PullAllOptions, pullAll } from "./pull-all.js";
+
+const program = fileURLToPath(new URL("../dist/nightly.js", import.meta.url));
+const [healthy, refused, limited, failing] = [
+  "harbour-coffee",
+  "rosas-bikes",
+  "second-chapter",
+  "plant-room",
+] as const;
+let site: Site;
+
+beforeEach(() => {
+  vi.spyOn(console, "warn").mockImplementation(() => {});
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await site.close();
+});
+
+const start = async (engine: Engine, options?: SandboxOptions) => {
+  const fetch = retailFetch();
+  site = await startSite(engine, options, { fetch });
+};
+
+const run = (more: Partial<PullAllOptions> = {}) =>
+  pullAll({ ...site, storesAtOnce: 2, signal: new AbortController().signal, ...more });
+
+describe.each<Engine>(["sqlite", "postgres"])("the job on %s", (engine) => {
+  test.skipIf(engine === "postgres" && !hasPostgres)(
+    "pulls the healthy, marks the refused, comes back to the limited, and leaves the failing for tomorrow",
+    async () => {
+      await start(engine);
+      const ada = await site.person("ada@example.com", healthy, refused, limited, failing);
+      site.sandbox.refuse(refused);
+      for (const store of [refused, limited]) site.sandbox.expire(store);
+      site.sandbox.limit(limited, 1500);
+      site.sandbox.fault(503, { endpoint: "api", domainPrefix: failing, times: Number.POSITIVE_INFINITY });
+
+      const report = await run();
+      expect(report).toMatchObject({ stores: 4, pulled: 2, loginNeeded: 1, failed: 1, isStopped: false });
+      expect(inWords(report)).toMatch(
+        /^Nightly run: 2 of 4 stores pulled with \d+ products, 1 have to log in/,
+      );
+      expect(await site.records.productsOf(healthy, 1000)).toContainEqual({
+        name: "House espresso, 250 g",
+        sku: "HAR-001",
+        price: "9.50",
+        currency: "EUR",
+        inStock: 64,
+      });
+      expect(await site.records.productsOf(limited, 1000)).not.toEqual([]);
+      expect(await site.records.productsOf(failing, 1000)).toEqual([]);
+
+      const { body } = await ada.open("/stores");
+      expect(body.match(/Log in again</g)).toHaveLength(1);
+      expect(body.match(/Could not be counted last night/g)).toHaveLength(1);
+      site.sandbox.clearFaults(failing);
+      await run();
+      expect(await site.records.productsOf(failing, 1000)).not.toEqual([]);
+      expect((await ada.open("/stores")).body).not.toContain("Could not be counted");
+    },
+  );
+});
+
+test("a store with more products than a page is pulled whole", async () => {
+  await start("sqlite");
+  await site.person("ada@example.com", healthy);
+  const answers = (await site.client.retailer(healthy).fetch("api/products")).json() as Promise<{
+    data: unknown[];
+  }>;
+  const [product] = (await answers).data;
+  const pages = [Array(100).fill(product), Array(100).fill(product), Array(7).fill(product)];
+  const asked: string[] = [];
+  const client = {
+    ...site.client,
+    retailer: (store: string) => ({
+      ...site.client.retailer(store),
+      fetch: async (path: string | URL | Request) => {
+        asked.push(String(path));
+        const page = Number(/page=(\d+)/.exec(String(path))?.[1]);
+        return Response.json({ data: pages[page - 1] ?? {} });
+      },
+    }),
+  };
+  expect(await run({ client })).toMatchObject({ pulled: 1, products: 207 });
+  expect(asked.filter((path) => path.startsWith("api/products"))).toHaveLength(3);
+});
+
+test("the API's own 429 is waited for in the same run; one that lasts too long is left for tomorrow", async () => {
+  await start("sqlite", { apiRateLimit: { limit: 1, windowMs: 1500 } });
+  await site.person("ada@example.com", healthy); // its name took the one call
+  expect(await run()).toMatchObject({ pulled: 1, failed: 0 });
+  expect(await run({ longestWaitMs: 0 })).toMatchObject({ pulled: 0, failed: 1 });
+});
+
+test("what was pulled last night stays until there is something newer", async () => {
+  await start("sqlite");
+  await site.person("ada@example.com", healthy);
+  await run();
+  const kept = await site.records.productsOf(healthy, 1000);
+  site.sandbox.fault("html", { endpoint: "api", times: Number.POSITIVE_INFINITY });
+  expect(await run()).toMatchObject({ pulled: 0, failed: 1 });
+  expect(await site.records.productsOf(healthy, 1000)).toEqual(kept);
+});
+
+test("a token that ends soon is renewed once, before its store is read", async () => {
+  const clock = virtualClock();
+  site = await startSite("sqlite", { clock, lifetimeMs: 3_600_000 }, { clock, cacheMs: 0 });
+  await site.person("ada@example.com", healthy);
+  clock.advance(2_400_000);
+  await run();
+  expect(site.sandbox.tokenRequests(healthy).map(({ grantType }) => grantType)).toEqual([
+    "authorization_code",
+    "refresh_token",
+  ]);
+});
+
+test("tokens that nobody has are forgotten", async () => {
+  await start("sqlite");
+  const code = site.sandbox.approve(healthy).searchParams.get("code") ?? "";
+  await site.client.connect(await site.client.exchange(healthy, code));
+  expect(await run()).toMatchObject({ stores: 0, swept: 1 });
+  expect(await site.client.status(healthy)).toBeUndefined();
+});
+
+test("a wrong client secret stops the run: every store would fail, and no person can mend it", async () => {
+  await start("sqlite");
+  await site.person("ada@example.com", healthy, refused);
+  for (const store of [healthy, refused]) site.sandbox.expire(store);
+  const env = { RETAIL_POS_CLIENT_SECRET: "not that one" };
+  const { code, output } = await startProgram(env).ended;
+  expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining("The run could not go on") });
+  expect(output).not.toContain("not that one");
+  expect(
+    await site.records.storesOf((await site.records.personByEmail("ada@example.com"))?.person.id ?? ""),
+  ).toMatchObject([{ failures: 0 }, { failures: 0 }]);
+});
+
+describe("the program", () => {
+  test.each<Engine>(hasPostgres ? ["sqlite", "postgres"] : ["sqlite"])(
+    "pulls all stores, says what it did, and ends: %s",
+    async (engine) => {
+      await start(engine);
+      await site.person("ada@example.com", healthy, refused);
+      const { code, output } = await startProgram().ended;
+      expect(code).toBe(0);
+      expect(output).toMatch(/Nightly run: 2 of 2 stores pulled with \d+ products/);
+      expect(await site.records.productsOf(healthy, 1000)).not.toEqual([]);
+    },
+  );
+
+  test("ends at once on SIGTERM, though the API does not answer, and says that it was stopped", async () => {
+    await start("sqlite");
+    await site.person("ada@example.com", healthy, refused);
+    const silence = site.sandbox.fault("silence", { endpoint: "api", times: Number.POSITIVE_INFINITY });
+    const { child, ended } = startProgram({ STORES_AT_ONCE: "1" });
+    await silence.struck;
+    child.kill("SIGTERM");
+    const { code, output } = await ended;
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining("stopped before the end") });
+    expect(silence.hits).toBe(1); // and no request more
+    const [person] = await site.records.storesOf(
+      (await site.records.personByEmail("ada@example.com"))?.person.id ?? "",
+    );
+    expect(person).toMatchObject({ failures: 0 });
+  });
+
+  test("ends with exit code 1 if its database cannot be used", async () => {
+    await start("sqlite");
+    await site.person("ada@example.com", healthy);
+    await site.database.sql.query("ALTER TABLE retail_pos_tokens RENAME TO elsewhere");
+    await site.database.sql.query("CREATE TABLE retail_pos_tokens (other TEXT)");
+    const { code } = await startProgram().ended;
+    expect(code).toBe(1);
+  });
+});
+
+/** As a timer of the machine starts it. */
+function startProgram(more: NodeJS.ProcessEnv = {}) {
+  const child: ChildProcess = spawn(process.execPath, [program], {
+    env: { ...site.env, ...more },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const ended = once(child, "close").then(([code]) => ({ code, output }));
+  return { child, ended };
+}
