@@ -93,14 +93,83 @@ test("the program of login logs in and shows products", async () => {
 });
 
 test.each([
-  "packages/express-bearer/README.md",
-  "packages/koa-bearer/README.md",
-  "packages/fastify-bearer/README.md",
-  "packages/hono-bearer/README.md",
-])("the program of %s shows products with a personal token", async (readme) => {
-  await start(programIn(readme));
+  ["packages/express-bearer/README.md", "@retail-pos/express-bearer"],
+  ["packages/koa-bearer/README.md", "@retail-pos/koa-bearer"],
+  ["packages/fastify-bearer/README.md", "@retail-pos/fastify-bearer"],
+  ["packages/hono-bearer/README.md", "@retail-pos/hono-bearer"],
+])("the program of %s shows products with a personal token", async (readme, heading) => {
+  await start(programIn(readme, heading));
   const { body } = await answerOf("/products");
   expect(body).toContain("House espresso");
+});
+
+describe("a request that names a store:", () => {
+  const records = `
+    import { retailPos, settingsFromEnv } from "@retail-pos/core";
+    const pos = retailPos(settingsFromEnv());
+    await pos.connect(await pos.exchange(process.env.DOMAIN_PREFIX, process.env.CODE));
+    const storesOfName = new Map([["owner", [process.env.DOMAIN_PREFIX]], ["stranger", ["rosas-bikes"]]]);
+    const users = { storesOf: async (user) => storesOfName.get(user?.name) ?? [] };`;
+  const express = `${records}
+    import { bearer } from "@retail-pos/express-bearer";
+    import express from "express";
+    const app = express();
+    app.use((req, res, next) => {
+      if (req.get("x-user")) req.user = { name: req.get("x-user") };
+      next();
+    });`;
+  const koa = `${records}
+    import Router from "@koa/router";
+    import { bearer } from "@retail-pos/koa-bearer";
+    import Koa from "koa";
+    const [app, router] = [new Koa(), new Router()];
+    app.use((ctx, next) => {
+      if (ctx.get("x-user")) ctx.state.user = { name: ctx.get("x-user") };
+      return next();
+    });`;
+  const fastify = `${records}
+    import { bearer } from "@retail-pos/fastify-bearer";
+    import Fastify from "fastify";
+    const app = Fastify();
+    app.decorateRequest("user", null);
+    app.addHook("onRequest", async (request) => {
+      if (request.headers["x-user"]) request.user = { name: request.headers["x-user"] };
+    });`;
+  const hono = `${records}
+    import { serve } from "@hono/node-server";
+    import { bearer } from "@retail-pos/hono-bearer";
+    import { Hono } from "hono";
+    import { HTTPException } from "hono/http-exception";
+    const app = new Hono();
+    app.use((c, next) => {
+      if (c.req.header("x-user")) c.set("user", { name: c.req.header("x-user") });
+      return next();
+    });`;
+
+  test.each([
+    ["README.md", express, "app.listen(process.env.PORT);"],
+    ["packages/express-bearer/README.md", express, "app.listen(process.env.PORT);"],
+    ["packages/koa-bearer/README.md", koa, "app.use(router.routes());\napp.listen(process.env.PORT);"],
+    ["packages/fastify-bearer/README.md", fastify, "await app.listen({ port: Number(process.env.PORT) });"],
+    ["packages/hono-bearer/README.md", hono, "serve({ fetch: app.fetch, port: Number(process.env.PORT) });"],
+  ])(
+    "its owner sees it with the program of %s; to a stranger it does not exist",
+    async (readme, before, after) => {
+      await start(`${before}\n${programIn(readme, "Who may act for which store")}\n${after}`);
+      const ask = (path: string, user?: string) =>
+        browser().open(`http://localhost:${port}/stores/${path}/products`, {
+          headers: user === undefined ? {} : { "x-user": user },
+        });
+      expect(await ask(store, "owner")).toMatchObject({
+        status: 200,
+        body: expect.stringContaining("House espresso"),
+      });
+      const seen = sandbox.requests.length;
+      for (const path of [store, "no-such-store", "evil.example"])
+        for (const user of ["stranger", undefined]) expect((await ask(path, user)).status).toBe(404);
+      expect(sandbox.requests).toHaveLength(seen);
+    },
+  );
 });
 
 test("the program of fetch reads products, and ends", async () => {

@@ -1,5 +1,6 @@
 // What the documents speak of without declaring it: the names a reader has in front of them.
 import type {
+  Lock,
   DomainPrefix as Prefix,
   RetailPos,
   RetailerStatus as Status,
@@ -45,6 +46,7 @@ declare global {
   const pool: Pool;
   const store: TokenStore;
   const plain: TokenStore;
+  const lock: Lock;
   const keys: SealingKey[];
   const retailers: Prefix[];
   /** The application's own. */
@@ -68,6 +70,10 @@ declare global {
     interface User {
       domainPrefix: string;
       name?: string;
+    }
+    interface Request {
+      /** Passport's `authorize` sets it. */
+      account: User;
     }
   }
 }
