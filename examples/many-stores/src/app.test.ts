@@ -1,9 +1,13 @@
+import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { virtualClock } from "@retail-pos/sandbox";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Engine, hasPostgres } from "../testing/engines.js";
 import { PASSWORD, type Site, startSite } from "../testing/site.js";
+import { createApp } from "./app.js";
 
 const store = "harbour-coffee";
 const espresso = "House espresso, 250 g";
@@ -340,6 +344,33 @@ describe("every answer", () => {
       expect(body).not.toContain(site.sandbox.application.clientSecret);
     }
   });
+});
+
+test("behind a proxy that ends TLS the session's cookie is for https alone, and who comes is told apart", async () => {
+  site = await startSite("sqlite");
+  const { client, database, sandbox } = site;
+  const origin = "https://shelfview.example";
+  const redirectUri = `${origin}/auth/retail-pos/callback`;
+  const settings = { authUrl: sandbox.authUrl, redirectUri, sessionSecret: "for the test", trustProxy: 1 };
+  const server = createServer(createApp(settings, { client, database })).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const signUp = (address: string) =>
+    fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/sign-up`, {
+      method: "POST",
+      body: new URLSearchParams({ email: `ada@${address}`, password: PASSWORD }),
+      headers: { origin, "x-forwarded-proto": "https", "x-forwarded-for": `10.9.9.9, ${address}` },
+      redirect: "manual",
+    });
+  const cookie = (await signUp("192.0.2.1")).headers.get("set-cookie");
+  expect(cookie).toMatch(/^many-stores=.*; HttpOnly; Secure; SameSite=Lax$/);
+  // The first address is what whoever comes says of themselves.
+  for (let count = 0; count < 50; count += 1)
+    await site.records.countAttempt("192.0.2.2", 900_000, Date.now());
+  expect((await signUp("192.0.2.2")).status).toBe(429);
+  expect((await signUp("192.0.2.3")).status).toBe(303);
+  server.closeAllConnections();
+  server.close();
+  await site.close();
 });
 
 test("nobody else on the machine can read the file", async () => {
