@@ -6,13 +6,15 @@ const language = document.documentElement.lang;
 const reader = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions();
 const locale = reader.locale.startsWith(language) ? reader.locale : language;
 const { hourCycle } = reader;
+/** "9:30 AM", and "09:30" where a day has 24 hours. */
+const HOUR = { hour: hourCycle === "h12" ? "numeric" : "2-digit", minute: "2-digit", hourCycle };
 
 for (const time of document.querySelectorAll("time")) time.textContent = inWords(new Date(time.dateTime));
 for (const button of document.querySelectorAll("a[data-wait]"))
   holdBack(button, Number(button.dataset.wait) * 1000);
 
 function inWords(at) {
-  const hour = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", hourCycle });
+  const hour = new Intl.DateTimeFormat(locale, HOUR);
   return `${dayOf(at)}, ${hour.format(at).replace(" ", "\u00a0")}`; // "PM" stays on the line
 }
 
