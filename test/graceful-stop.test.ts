@@ -31,6 +31,7 @@ const examples: [name: string, env: Record<string, string>][] = [
   ["fastify-login", {}],
   ["nest-login", {}],
   ["koa-service", {}],
+  ["many-stores", {}],
   ...(hasRedis ? [["express-cluster", { STORE: "redis", REDIS_URL: redisUrl }] as const] : []),
   ...(hasPostgres ? [["express-cluster", { STORE: "postgres", DATABASE_URL: databaseUrl }] as const] : []),
 ].map(([name, env]) => [name as string, env as Record<string, string>]);
@@ -129,7 +130,14 @@ test.concurrent.for([
   },
 );
 
-test.concurrent.for(["express-login", "hono-login", "fastify-login", "nest-login", "koa-service"])(
+test.concurrent.for([
+  "express-login",
+  "hono-login",
+  "fastify-login",
+  "nest-login",
+  "koa-service",
+  "many-stores",
+])(
   "%s says that it is not ready while its store is away, and that it lives",
   async (name, { onTestFinished }) => {
     const { port, file } = await start(`examples/${name}/dist/server.js`, onTestFinished);
@@ -222,7 +230,9 @@ function spawned(
   options: readonly string[] = [],
 ) {
   const own = `stop_${randomUUID().slice(0, 8)}`;
-  const settings = { PORT: "0", WORKERS: "2", NAMESPACE: own, DATABASE_FILE: sqliteFile(own), ...env };
+  const file = sqliteFile(own);
+  // Without the address of a PostgreSQL that is for other tests: an example that could use it takes its file.
+  const settings = { PORT: "0", WORKERS: "2", NAMESPACE: own, DATABASE_FILE: file, DATABASE_URL: "", ...env };
   const child = spawn(process.execPath, [...options, join(root, program)], {
     env: { ...process.env, ...settings },
   });
@@ -232,7 +242,7 @@ function spawned(
     await ended;
     await forget(env["STORE"] ?? "sqlite", own);
   });
-  return { child, ended, file: settings.DATABASE_FILE };
+  return { child, ended, file };
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
