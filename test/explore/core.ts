@@ -14,6 +14,7 @@ export interface Surroundings {
   readonly performance: { now(): number };
   readonly crypto: { randomUUID(): string };
   readonly Math: Math;
+  readonly AbortSignal: { timeout(ms: number): AbortSignal };
 }
 
 /** One file of core's source, perhaps changed: how the mutants are made. */
@@ -51,4 +52,5 @@ const NAMES = [
   "performance",
   "crypto",
   "Math",
+  "AbortSignal",
 ] as const satisfies readonly (keyof Surroundings)[];

@@ -119,9 +119,12 @@ export function fetchOf(life: Life): typeof globalThis.fetch {
     const told = (said: Answer<ServiceAnswer>) => {
       if (isOver) return;
       isOver = true;
+      life.requests.delete(waiting);
       requests.answered(life, request, said);
     };
-    init?.signal?.addEventListener("abort", () => told({ givenUp: true })); // core's own deadline
+    const waiting = { sentAt: world.now, giveUp: () => told({ givenUp: true }) };
+    life.requests.add(waiting);
+    init?.signal?.addEventListener("abort", waiting.giveUp);
     const answer = await ask<ServiceAnswer>({
       life,
       what: `refresh ${refreshToken}`,

@@ -11,6 +11,9 @@ interface Timer {
   unref(): void;
 }
 
+/** Core's `timeoutMs`, as it is by default. */
+const DEADLINE_MS = 10_000;
+
 /** The place of one process: its machine's clock, and a core whose time and chance are the world's. */
 export class Place {
   readonly number: number;
@@ -30,6 +33,7 @@ export class Place {
       setImmediate: (work) => this.life.soon(work),
       performance: { now: () => this.life.world.now },
       crypto: { randomUUID: () => this.life.uuid() },
+      AbortSignal: { timeout: (ms) => this.life.waitsLonger(ms) },
       Math: Object.defineProperty(copyOfMath(), "random", { value: () => 0 }),
     });
   }
@@ -54,6 +58,8 @@ export class Life {
   readonly history = new Digest();
   readonly timers = new Set<Timer>();
   readonly calls = new Set<Call>();
+  /** Token requests that have no answer yet. */
+  readonly requests = new Set<{ readonly sentAt: number; giveUp(): void }>();
   readonly pos: RetailPos;
   readonly #turns: (() => void)[] = [];
   #uuids = 0;
@@ -95,6 +101,14 @@ export class Life {
     const timer = { due: this.world.now + ms, work, everyMs, unref() {} };
     this.timers.add(timer);
     return timer;
+  }
+
+  /** Core's deadline for a token request has passed: nobody waits for the answer, and core does for so long. */
+  waitsLonger(ms: number): AbortSignal {
+    for (const { sentAt, giveUp } of this.requests) if (this.world.now - sentAt >= DEADLINE_MS) giveUp();
+    const end = new AbortController();
+    this.setTimer(() => end.abort(), ms);
+    return end.signal;
   }
 
   fire(timer: Timer): void {
