@@ -98,4 +98,7 @@ class OtherApplicationError extends StoredTokensError {
     const problem = "it belongs to another application (client id), and each needs a store of its own";
     super(problem, { domainPrefix }, "Nothing was changed");
   }
+  override get isOfAnotherApplication(): boolean {
+    return true;
+  }
 }

@@ -240,6 +240,10 @@ export class StoreFailedError extends RetailPosError {
 /** A store returned a record that is no token set of this retailer. It is left as it is. */
 export class StoredTokensError extends RetailPosError {
   declare readonly code: "bad_stored_tokens";
+  /** Nothing is wrong with the record, but another application (client id) keeps it here; a login changes nothing. */
+  get isOfAnotherApplication(): boolean {
+    return false;
+  }
   /** @param remedy ends the message: how to mend it, or that nothing was changed. */
   constructor(problem: string, details: RetailPosErrorDetails = {}, remedy = "Logging in again replaces it") {
     super(

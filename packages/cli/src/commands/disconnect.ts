@@ -97,9 +97,8 @@ async function isStored(client: RetailPos, domainPrefix: DomainPrefix): Promise<
   try {
     return (await client.status(domainPrefix)) !== undefined;
   } catch (error) {
-    // The code is the same for both, so only the words tell whose it is.
-    const isUnreadable = isRetailPosError(error) && error.code === "bad_stored_tokens";
-    if (!isUnreadable || error.message.includes("another application")) throw error;
+    if (!isRetailPosError(error) || error.code !== "bad_stored_tokens") throw error;
+    if (error.isOfAnotherApplication) throw error;
     return true;
   }
 }
