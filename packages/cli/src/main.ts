@@ -23,16 +23,12 @@ Exit code: 0; 1 if something failed; 2 if the command makes no sense, and nothin
 
 interface Command {
   run(args: string[], terminal: Terminal): Promise<number>;
-  /** The doctor shows its own. */
-  readonly help?: string;
+  readonly help: string;
 }
 
 /** Loaded when they are asked for: a command waits for its own parts only. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  doctor: async () => {
-    const { doctor } = await import("./doctor/command.js");
-    return { run: (args, terminal) => Promise.race([doctor(args, terminal), stopped(terminal.signal)]) };
-  },
+  doctor: () => import("./doctor/command.js"),
   list: () => import("./commands/list.js"),
   status: () => import("./commands/status.js"),
   "renew-due": () => import("./commands/renew-due.js"),
@@ -69,7 +65,7 @@ async function runCommand(
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr, signal } = terminal;
-  if (command.help !== undefined && args.some((word) => word === "--help" || word === "-h")) {
+  if (args.some((word) => word === "--help" || word === "-h")) {
     stdout.write(command.help);
     return 0;
   }
@@ -85,13 +81,6 @@ async function runCommand(
     if (isWrongUse) stderr.write(`Try retail-pos ${name} --help.\n`);
     return isWrongUse ? 2 : 1;
   }
-}
-
-/** Rejects when the signal comes: a command that changes nothing has nothing to end. */
-function stopped(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-  });
 }
 
 function version(): string {

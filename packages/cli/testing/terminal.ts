@@ -8,6 +8,9 @@ export interface Surroundings {
   readonly stdin?: string;
   /** Both streams are a terminal's; default false. */
   readonly isTTY?: boolean;
+  /** A terminal's reader wants colours; default false. */
+  readonly hasColors?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly clock?: () => number;
   readonly onOutput?: (text: string) => void;
@@ -22,12 +25,13 @@ export interface Ran {
 
 /** Runs a command in this process. */
 export async function run(args: string[], surroundings: Surroundings = {}): Promise<Ran> {
-  const { stdin = "", isTTY = false, signal = new AbortController().signal, clock = Date.now } = surroundings;
+  const { stdin = "", isTTY = false, hasColors = false, env = {}, clock = Date.now } = surroundings;
+  const { signal = new AbortController().signal } = surroundings;
   const said = { stdout: "", stderr: "" };
   const stream = (name: keyof typeof said) => ({
     columns: 100,
     isTTY,
-    hasColors: () => false,
+    hasColors: () => hasColors,
     write(text: string | Uint8Array, done?: unknown) {
       said[name] += String(text);
       if (name === "stdout") surroundings.onOutput?.(String(text));
@@ -37,7 +41,7 @@ export async function run(args: string[], surroundings: Surroundings = {}): Prom
   });
   const input = Readable.from(stdin === "" ? [] : [stdin]);
   const terminal = {
-    env: {},
+    env,
     stdin: input,
     stdout: stream("stdout"),
     stderr: stream("stderr"),

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { loginApp } from "../../testing/login-app.js";
-import { doctor } from "./command.js";
+import { run as runMain } from "../../testing/terminal.js";
 
 test("--help lists every flag", async () => {
-  const { exitCode, output } = await run(["--help"]);
+  const { exitCode, stdout } = await run(["--help"]);
   expect(exitCode).toBe(0);
   for (const flag of [
     "callback",
@@ -14,60 +14,66 @@ test("--help lists every flag", async () => {
     "store",
     "json",
   ]) {
-    expect(output).toContain(`--${flag}`);
+    expect(stdout).toContain(`--${flag}`);
   }
 });
 
+const login = "http://localhost/login";
 test.each([
   [[], /address of the login route is missing/],
   [["localhost:3000/login"], /from http:\/\/ or https:\/\/ on/],
   [["http://user:canary@localhost/login"], /user name or password/],
-  [["http://localhost/login", "http://localhost/canary"], /only one address/],
-  [["http://localhost/login", "--callback", "/canary"], /--callback/],
-  [["http://localhost/login", "--callback", ""], /--callback/],
-  [["http://localhost/login", "--auth-url", "canary"], /--auth-url/],
-  [["http://localhost/login", "--timeout", "0"], /--timeout/],
-  [["http://localhost/login", "--client-secret", "canary"], /environment variable RETAIL_POS_CLIENT_SECRET/],
-  [["http://localhost/login", "--store", "harbour-coffee"], /RETAIL_POS_CLIENT_SECRET does not hold/],
-  [["http://localhost/login", "--client-secret-env", "NOT_SET"], /NOT_SET does not hold/],
-  [["http://localhost/login", "--bogus=canary"], /--bogus/],
-])("%j: exit code 2 and a word about why, which repeats nothing", async (args, words) => {
-  const { exitCode, output, errors } = await run(args);
-  expect({ exitCode, output }).toEqual({ exitCode: 2, output: "" });
-  expect(errors).toMatch(words);
-  expect(errors).not.toContain("canary");
+  [[login, "http://localhost/canary"], /only one address/],
+  [[login, "--callback", "/canary"], /--callback/],
+  [[login, "--callback", ""], /--callback/],
+  [[login, "--auth-url", "canary"], /--auth-url/],
+  [[login, "--timeout", "0"], /--timeout/],
+  [[login, "--client-secret", "canary"], /environment variable RETAIL_POS_CLIENT_SECRET/],
+  [[login, "--client-secret-env", "NOT_SET"], /NOT_SET does not hold/],
+  [[login, "--store", "canary.example/"], /domain prefix/],
+  [[login, "--base-url", "https://canary.example.com"], /--base-url: baseUrl .*\{domain_prefix\}/],
+  [[login, "--bogus=canary"], /--bogus/],
+  [[login, "--json=canary"], /--json/],
+  [[login, "--store"], /--store/],
+])("%j: exit code 2 and one line about why, which repeats nothing", async (args, words) => {
+  const { exitCode, stdout, stderr } = await run(args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toMatch(/^retail-pos doctor: .+\nTry retail-pos doctor --help\.\n$/);
+  expect(stderr).toMatch(words);
+  expect(stderr).not.toContain("canary");
 });
 
-test("a base URL that is none is found out with the client secret, and named", async () => {
-  const { url, callback } = await loginApp();
-  const args = [url.href, "--callback", callback, "--store", "shop", "--base-url", "https://example.com"];
-  const { exitCode, errors } = await run(args, { env: { RETAIL_POS_CLIENT_SECRET: "canary" } });
+test("a RETAIL_POS_BASE_URL that is none is named too", async () => {
+  const { exitCode, stderr } = await run([login], {
+    env: { RETAIL_POS_BASE_URL: "https://canary.example.com" },
+  });
   expect(exitCode).toBe(2);
-  expect(errors).toMatch(/baseUrl .* \{domain_prefix\}/);
+  expect(stderr).toMatch(/RETAIL_POS_BASE_URL: baseUrl .* \{domain_prefix\}/);
+});
+
+test("with a store's name it says beforehand that a token request goes there", async () => {
+  const { url, callback, sandbox } = await loginApp();
+  let asked: number | undefined;
+  const onOutput = () => {
+    asked ??= sandbox.tokenRequests().length;
+  };
+  const args = [url.href, "--callback", callback, "--store", "harbour-coffee"];
+  const { exitCode, stdout } = await run(args, { onOutput });
+  expect({ exitCode, asked }).toEqual({ exitCode: 0, asked: 0 });
+  expect(stdout).toMatch(/^At most one token request .* of harbour-coffee now\.\n/);
+  expect(sandbox.tokenRequests()).toHaveLength(1);
 });
 
 test.each([
-  ["a terminal", { isTTY: true, hasColors: () => true }, true],
-  ["a terminal whose reader wants none", { isTTY: true, hasColors: () => false }, false],
+  ["a terminal", { isTTY: true, hasColors: true }, true],
+  ["a terminal whose reader wants none", { isTTY: true }, false],
   ["a pipe", {}, false],
-])("colour on %s", async (_name, stream, expected) => {
+])("colour on %s", async (_name, surroundings, expected) => {
   const { url } = await loginApp();
-  const { output } = await run([url.href], { stream });
-  expect(output.includes("\u001b[")).toBe(expected);
+  const { stdout } = await run([url.href], surroundings);
+  expect(stdout.includes("\u001b[")).toBe(expected);
 });
 
-interface Surroundings {
-  env?: Record<string, string>;
-  stream?: { isTTY?: boolean; hasColors?: () => boolean };
-}
-
-async function run(args: string[], { env = {}, stream = {} }: Surroundings = {}) {
-  const said = { output: "", errors: "" };
-  const into = (name: keyof typeof said) => (text: string | Uint8Array) => {
-    said[name] += String(text);
-    return true;
-  };
-  const stdout = { columns: 80, ...stream, write: into("output") };
-  const exitCode = await doctor(args, { env, stdout, stderr: { write: into("errors") } });
-  return { exitCode, ...said };
+function run(args: string[], surroundings?: Parameters<typeof runMain>[1]) {
+  return runMain(["doctor", ...args], surroundings);
 }

@@ -1,12 +1,13 @@
-import { parseArgs } from "node:util";
-import { isRetailPosError } from "@retail-pos/core";
-import type { World } from "../world.js";
+import { domainPrefixesIn, readArguments } from "../arguments.js";
+import type { Terminal, World } from "../world.js";
+import { WrongUse } from "../wrong-use.js";
+import { checkBaseUrl } from "./checks/client-secret.js";
 import { isWebAddress } from "./checks/redirect-uri.js";
 import { examine, type Patient } from "./doctor.js";
 import { count, jsonReport, textReport } from "./report.js";
 import { shown } from "./shown-address.js";
 
-const help = `Usage: retail-pos doctor <address of the login route> [options]
+export const help: string = `Usage: retail-pos doctor <address of the login route> [options]
 
 Looks at a running application's login the way a browser meets it, and says what would break.
 It logs nobody in, and uses up no code and no token.
@@ -15,10 +16,15 @@ It logs nobody in, and uses up no code and no token.
   --auth-url <url>            the consent server (default: wherever the login leads)
   --client-id <text>          the application's client_id, to be compared
 
-To have the client secret tried, by one token request with a made-up code:
+To have one login come back with a made-up code, which costs one token request at that store:
 
-  --store <domain_prefix>     a store to ask; the secret is taken from the environment
-  --client-secret-env <name>  the variable it is in (default RETAIL_POS_CLIENT_SECRET)
+  --store <domain_prefix>     shows whether the application knows its own logins, and whether its client
+                              secret and base URL are right
+
+To have a client secret of the environment tried instead, by the doctor's own token request:
+
+  --client-secret-env <name>  the variable it is in; without this flag RETAIL_POS_CLIENT_SECRET is tried
+                              if the application cannot be
   --base-url <template>       "https://{domain_prefix}.<service host>"
                               (default: RETAIL_POS_BASE_URL, else that of a sandbox on this machine)
 
@@ -48,37 +54,49 @@ type Values = {
   [name in keyof typeof flags]?: (typeof flags)[name]["type"] extends "boolean" ? boolean : string;
 };
 
-/** Runs the command; the result is its exit code. */
-export async function doctor(args: string[], { env, stdout, stderr }: World): Promise<number> {
-  try {
-    const { values, positionals } = parseArgs({ args, options: flags, strict: true, allowPositionals: true });
-    if (values.help) {
-      stdout.write(help);
-      return 0;
-    }
-    const patient = patientOf(values, positionals, env);
-    const address = shown(patient.url);
-    const groups = await examine(patient);
-    const colour = stdout.isTTY === true && stdout.hasColors?.() === true;
-    const columns = Math.min(stdout.columns ?? 100, 100);
-    stdout.write(values.json ? jsonReport(groups) : textReport(address, groups, { colour, columns }));
-    return count(groups, "problem") > 0 ? 1 : 0;
-  } catch (error) {
-    if (!(error instanceof TypeError) && !isRetailPosError(error)) throw error;
-    stderr.write(`retail-pos doctor: ${error.message}\nTry doctor --help.\n`);
-    return 2;
-  }
+/**
+ * Runs the command; the result is its exit code.
+ *
+ * @throws {WrongUse} the command makes no sense; nothing was sent.
+ */
+export function run(args: string[], terminal: Terminal): Promise<number> {
+  return Promise.race([doctor(args, terminal), stopped(terminal.signal)]);
+}
+
+async function doctor(args: string[], { env, stdout }: World): Promise<number> {
+  const { values, positionals } = readArguments(args, flags);
+  const patient = patientOf(values, positionals, env);
+  // Before it is done, since it counts towards the store's rate limit. Machines find it among the findings.
+  if (patient.domainPrefix !== undefined && !values.json) stdout.write(announcement(patient.domainPrefix));
+  const groups = await examine(patient);
+  const colour = stdout.isTTY === true && stdout.hasColors?.() === true;
+  const columns = Math.min(stdout.columns ?? 100, 100);
+  stdout.write(
+    values.json ? jsonReport(groups) : textReport(shown(patient.url), groups, { colour, columns }),
+  );
+  return count(groups, "problem") > 0 ? 1 : 0;
+}
+
+function announcement(domainPrefix: string): string {
+  return `At most one token request with a made-up code goes to the token endpoint of ${domainPrefix} now.\n`;
+}
+
+/** Rejects when the signal comes: a command that changes nothing has nothing to end. */
+function stopped(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
 }
 
 function patientOf(values: Values, positionals: string[], env: World["env"]): Patient {
   if (values["client-secret"] !== undefined) {
-    throw new TypeError(
+    throw new WrongUse(
       "the client secret is not taken as an argument, where others can read it: put it into the environment variable RETAIL_POS_CLIENT_SECRET",
     );
   }
   const [url, ...more] = positionals;
-  if (url === undefined) throw new TypeError("the address of the login route is missing");
-  if (more.length > 0) throw new TypeError("only one address is taken");
+  if (url === undefined) throw new WrongUse("the address of the login route is missing");
+  if (more.length > 0) throw new WrongUse("only one address is taken");
   const { callback, "auth-url": authUrl } = values;
   if (callback !== undefined) webAddress("--callback", callback);
   return {
@@ -87,32 +105,39 @@ function patientOf(values: Values, positionals: string[], env: World["env"]): Pa
     authUrl: authUrl === undefined ? undefined : webAddress("--auth-url", authUrl),
     clientId: values["client-id"],
     clientSecret: secretFrom(values, env),
-    baseUrl: values["base-url"] ?? env["RETAIL_POS_BASE_URL"],
-    domainPrefix: values.store,
+    isSecretWanted: values["client-secret-env"] !== undefined,
+    baseUrl: baseUrlFrom(values, env),
+    domainPrefix: values.store === undefined ? undefined : domainPrefixesIn([values.store])[0],
     timeoutMs: secondsIn("--timeout", values.timeout ?? "") * 1000,
   };
 }
 
-/** Whoever names a store or a variable wants the secret tried; not trying it must not pass for a good one. */
+/** Whoever names a variable wants the secret in it tried; not trying it must not pass for a good one. */
 function secretFrom(values: Values, env: World["env"]): string | undefined {
-  const name = values["client-secret-env"] ?? "RETAIL_POS_CLIENT_SECRET";
-  const isWanted = values["client-secret-env"] !== undefined || values.store !== undefined;
-  const secret = env[name];
-  if (isWanted && !secret)
-    throw new TypeError(`the environment variable ${name} does not hold a client secret`);
+  const named = values["client-secret-env"];
+  const secret = env[named ?? "RETAIL_POS_CLIENT_SECRET"];
+  if (named !== undefined && !secret)
+    throw new WrongUse(`the environment variable ${named} does not hold a client secret`);
   return secret;
 }
 
+function baseUrlFrom(values: Values, env: World["env"]): string | undefined {
+  const flag = values["base-url"];
+  const baseUrl = flag ?? env["RETAIL_POS_BASE_URL"];
+  const problem = baseUrl === undefined ? undefined : checkBaseUrl(baseUrl);
+  if (problem === undefined) return baseUrl;
+  throw new WrongUse(`${flag === undefined ? "RETAIL_POS_BASE_URL" : "--base-url"}: ${problem}`);
+}
+
 function webAddress(what: string, text: string): URL {
-  if (!isWebAddress(text))
-    throw new TypeError(`${what} must be a whole address, from http:// or https:// on`);
+  if (!isWebAddress(text)) throw new WrongUse(`${what} must be a whole address, from http:// or https:// on`);
   const url = new URL(text);
-  if (url.username || url.password) throw new TypeError(`${what} must not contain a user name or password`);
+  if (url.username || url.password) throw new WrongUse(`${what} must not contain a user name or password`);
   return url;
 }
 
 function secondsIn(flag: string, text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text))
-    throw new TypeError(`${flag} must be a whole number of seconds, 1 or more`);
+    throw new WrongUse(`${flag} must be a whole number of seconds, 1 or more`);
   return Number(text);
 }

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { type Ask, asker, isSilence, type Reply } from "./browser-get.js";
+import { mayKnow, visitAsStranger, visitWithOwnLogins } from "./callback-visits.js";
 import { authorizationRequest } from "./checks/authorization-request.js";
-import { callbackRoute, declinedCallback, declinedRoute, forgedCallback } from "./checks/callback-route.js";
+import { callbackRoute } from "./checks/callback-route.js";
 import { clientSecret, noClientSecret } from "./checks/client-secret.js";
 import { clocks } from "./checks/clocks.js";
 import { consentPage } from "./checks/consent-page.js";
@@ -9,6 +9,7 @@ import { loginRoute } from "./checks/login-route.js";
 import { isWebAddress, redirectUri } from "./checks/redirect-uri.js";
 import { sessionCookie } from "./checks/session-cookie.js";
 import { state } from "./checks/state.js";
+import { comeBack } from "./coming-back.js";
 import type { Finding } from "./finding.js";
 import { type Login, startLogin } from "./login.js";
 import { isLoopback } from "./shown-address.js";
@@ -22,10 +23,13 @@ export interface Patient {
   /** {auth_url}; without it any address that ends in `/connect` passes for the consent page. */
   readonly authUrl?: URL | undefined;
   readonly clientId?: string | undefined;
+  /** Tried by the doctor itself, if the application's own cannot be. */
   readonly clientSecret?: string | undefined;
+  /** The one made-up code is for `clientSecret`; the application's own is left alone. Default false. */
+  readonly isSecretWanted?: boolean | undefined;
   /** {base_url} as a template. Default: the sandbox's, if the consent page is on this machine. */
   readonly baseUrl?: string | undefined;
-  /** A retailer whose token endpoint may be asked once about the client secret. */
+  /** A retailer whose token endpoint may be asked once, with a made-up code. */
   readonly domainPrefix?: string | undefined;
   /** How long one answer may take, milliseconds; default 10 000. */
   readonly timeoutMs?: number | undefined;
@@ -54,23 +58,45 @@ export async function examine(patient: Patient): Promise<Group[]> {
   const login = await startLogin(ask, url);
   const { request } = login;
   const groups: Group[] = [{ title: "Login route", findings: loginRoute(login, authUrl) }];
-  if (request) {
-    const again = await startLogin(ask, url);
-    const consent = await ask(request);
-    groups.push(
-      { title: "Authorization request", findings: requestFindings(patient, request, again.request) },
-      { title: "Service", findings: [...consentPage(consent), ...clockFindings(login, consent)] },
-    );
-  }
+  if (request) groups.push(...(await serviceGroups(patient, ask, login, request)));
+
   const callback = callbackOf(patient, request);
+  let isTried = false;
   if (request && callback) {
-    groups.push(
-      { title: "Session cookie", findings: await sessionCookie(login.cookies, callback, clock()) },
-      { title: "Callback route", findings: await callbackFindings(patient, ask, login, request, callback) },
-    );
+    const cookies = await sessionCookie(login.cookies, callback, clock());
+    groups.push({ title: "Session cookie", findings: cookies });
+    const places = { ask, url, callback, domainPrefix: patient.domainPrefix ?? "retail-pos-doctor" };
+    const isRequestWrong = groups.some(({ title, findings }) => title !== "Service" && hasProblem(findings));
+    const strangers = await visitAsStranger(places, login);
+    const own = isRequestWrong || !mayKnow(strangers) ? undefined : await visitWithOwnLogins(places, login);
+    const route = callbackRoute(strangers, {
+      login: url,
+      request,
+      isWithoutCookie: hasProblem(cookies),
+      isOwnKnown: own !== undefined && own.known.length > 0,
+    });
+    groups.push({ title: "Callback route", findings: route });
+    if (!hasProblem(route)) {
+      const back = await comeBack(patient, places, { strangers, own, isRequestWrong });
+      groups.push({ title: "Login that comes back", findings: back.findings });
+      isTried = back.isCodeSent;
+    }
   }
-  groups.push({ title: "Client secret", findings: await clientSecretFindings(patient, request, callback) });
+  if (!isTried)
+    groups.push({ title: "Client secret", findings: await clientSecretFindings(patient, request, callback) });
   return groups;
+}
+
+/** The authorization request, and what the service says to it. */
+async function serviceGroups(patient: Patient, ask: Ask, login: Login, request: URL): Promise<Group[]> {
+  const again = await startLogin(ask, patient.url);
+  const consent = await ask(request);
+  const asked = requestFindings(patient, request, again.request);
+  const service = consentPage(consent, { query: request.searchParams, isWrong: hasProblem(asked) });
+  return [
+    { title: "Authorization request", findings: asked },
+    { title: "Service", findings: [...service, ...clockFindings(login, consent)] },
+  ];
 }
 
 function requestFindings({ clientId, callback }: Patient, request: URL, again: URL | undefined): Finding[] {
@@ -88,20 +114,6 @@ function clockFindings({ answers }: Login, consent: Reply): Finding[] {
   return clocks({ serviceAheadMs: consent.aheadMs, applicationAheadMs: answers.at(-1)?.aheadMs });
 }
 
-async function callbackFindings(
-  { url, domainPrefix = "retail-pos-doctor" }: Patient,
-  ask: Ask,
-  { jar }: Login,
-  request: URL,
-  callback: URL,
-): Promise<Finding[]> {
-  const visit = async (to: URL) => ask(to, await jar.getCookieString(to.href, { sameSiteContext: "lax" }));
-  const forged = forgedCallback(callback, domainPrefix, randomBytes(24).toString("base64url"));
-  const finding = callbackRoute(await visit(forged), [url, request]);
-  if (finding.level === "problem") return [finding];
-  return [finding, ...declinedRoute(await visit(declinedCallback(callback)))];
-}
-
 async function clientSecretFindings(
   patient: Patient,
   request: URL | undefined,
@@ -110,10 +122,12 @@ async function clientSecretFindings(
   const { clientSecret: secret, domainPrefix, timeoutMs = defaultTimeoutMs } = patient;
   const clientId = patient.clientId ?? request?.searchParams.get("client_id");
   const baseUrl = patient.baseUrl ?? sandboxBaseUrl(request);
-  if (!secret || !domainPrefix || !baseUrl || !clientId || !callback) {
+  if (!domainPrefix) return [noClientSecret(["name a retailer with --store <domain_prefix>"])];
+  if (!secret || !baseUrl || !clientId || !callback) {
     const steps = [
-      ...(secret ? [] : ["put it into the environment variable RETAIL_POS_CLIENT_SECRET"]),
-      ...(domainPrefix ? [] : ["name a retailer with --store <domain_prefix>"]),
+      ...(secret
+        ? []
+        : ["mend what stands above, or put one into the environment variable RETAIL_POS_CLIENT_SECRET"]),
       ...(baseUrl ? [] : ['give --base-url "https://{domain_prefix}.<service host>"']),
       ...(clientId ? [] : ["give --client-id"]),
       ...(callback ? [] : ["give --callback"]),
@@ -135,4 +149,8 @@ function callbackOf({ callback }: Patient, request: URL | undefined): URL | unde
 function sandboxBaseUrl(request: URL | undefined): string | undefined {
   if (!request || !isLoopback(request)) return undefined;
   return `${request.origin}${request.pathname.replace(/\/connect$/, "")}/stores/{domain_prefix}`;
+}
+
+function hasProblem(findings: readonly Finding[]): boolean {
+  return findings.some(({ level }) => level === "problem");
 }

@@ -25,11 +25,10 @@ export interface CookieFrom {
 /** More redirects than any login needs; browsers give up at about twenty. */
 const MOST_REDIRECTS = 10;
 
-/** Starts a login as somebody does who was never here before. */
-export async function startLogin(ask: Ask, url: URL): Promise<Login> {
+/** Starts a login as somebody does who was never here before; with a jar, as somebody who has these cookies. */
+export async function startLogin(ask: Ask, url: URL, jar: CookieJar = new CookieJar()): Promise<Login> {
   const answers: Answer[] = [];
   const cookies: CookieFrom[] = [];
-  const jar = new CookieJar();
   const soFar = { answers, cookies, jar, request: undefined, silence: undefined };
 
   for (let next: URL | undefined = url; next && answers.length < MOST_REDIRECTS; ) {
@@ -45,9 +44,9 @@ export async function startLogin(ask: Ask, url: URL): Promise<Login> {
   return soFar;
 }
 
-async function keep(jar: CookieJar, { url, setCookie }: Answer): Promise<CookieFrom[]> {
+async function keep(jar: CookieJar, { url, headers }: Answer): Promise<CookieFrom[]> {
   const seen: CookieFrom[] = [];
-  for (const header of setCookie) {
+  for (const header of headers.getSetCookie()) {
     const cookie = Cookie.parse(header);
     if (cookie) seen.push({ header, cookie, from: url });
     await jar.setCookie(header, url.href, { ignoreError: true });

@@ -47,7 +47,8 @@ test.each([
   [429, "warning consent-page"],
   [500, "warning service"],
 ])("a consent page that answers %i", (status, expected) => {
-  const findings = consentPage(answer("https://login.example.com/connect", status));
+  const asked = { query: new URLSearchParams(), isWrong: false };
+  const findings = consentPage(answer("https://login.example.com/connect", status), asked);
   expect(findings.map(({ level, check }) => `${level} ${check}`)).toEqual([expected]);
 });
 
@@ -60,10 +61,14 @@ test.each([
   const request = new URL(`${service}/connect`);
   const answers = [answer(`${application}/login`, 302)];
   const login = { answers, request, silence: undefined, cookies: [], jar: new CookieJar() };
-  const findings = [...loginRoute(login, undefined), ...consentPage(answer(request.href, 200))];
+  const findings = [
+    ...loginRoute(login, undefined),
+    ...consentPage(answer(request.href, 200), { query: request.searchParams, isWrong: false }),
+  ];
   expect(findings.filter(({ level }) => level === "problem").map(({ check }) => check)).toEqual(expected);
 });
 
 function answer(url: string, status: number) {
-  return { url: new URL(url), status, location: undefined, setCookie: [], aheadMs: 0 };
+  const headers = new Headers();
+  return { url: new URL(url), status, headers, text: "", location: undefined, tookMs: 5, aheadMs: 0 };
 }

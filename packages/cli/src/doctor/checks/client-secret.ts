@@ -14,6 +14,17 @@ export interface Credentials
 
 const CHECK = "client-secret";
 
+/** In core's words; undefined if nothing is wrong with it. */
+export function checkBaseUrl(baseUrl: string): string | undefined {
+  try {
+    retailPos({ baseUrl, clientId: "any", clientSecret: "any" });
+    return undefined;
+  } catch (error) {
+    if (error instanceof TypeError) return error.message;
+    throw error;
+  }
+}
+
 /**
  * One exchange of a code that was never issued (4.2). RFC 6749, 5.2: the service looks at the client
  * before the code, so `invalid_grant` means that it took the client for the right one. The request is told as a

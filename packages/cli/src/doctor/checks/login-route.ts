@@ -1,25 +1,46 @@
 import type { Answer } from "../browser-get.js";
-import { type Finding, ok, problem } from "../finding.js";
+import { type Finding, ok, problem, warning } from "../finding.js";
 import type { Login } from "../login.js";
 import { isReadableOnTheWay, shown } from "../shown-address.js";
+import { mendOfSilence } from "../silence.js";
+import { toldFailure } from "../told-failure.js";
+import { inFrontOf, proxyAlone } from "./refusing-answer.js";
 
 const CHECK = "login-route";
+/** People wait that long for a page before they press the button again. */
+export const SLOW_MS = 2_000;
 
 /** Whether the login route sends the browser to `{auth_url}/connect` (4.1). */
 export function loginRoute({ answers, request, silence }: Login, authUrl: URL | undefined): Finding[] {
   if (silence) {
-    const effect = "The retailer sees an error page of the browser.";
-    const mend = "Start the application, and open this address in a browser of this machine.";
-    return [problem("login-route", `The login cannot be opened: ${silence.unreachable}.`, { effect, mend })];
+    const effect =
+      silence.why === "too-late"
+        ? "The retailer waits in front of an empty page."
+        : "The retailer sees an error page of the browser.";
+    const mend = mendOfSilence(silence, "application");
+    return [problem(CHECK, `The login cannot be opened: ${silence.unreachable}.`, { effect, mend })];
   }
   const last = answers.at(-1);
   if (!last) return [];
-  if (!request) return [wentElsewhere(last, answers.length)];
-  return [whetherConsentPage(request, authUrl), ...whetherReadable(last.url)];
+  if (!request) {
+    return [inFrontOf(CHECK, last) ?? proxyAlone(CHECK, last) ?? wentElsewhere(last, answers.length)];
+  }
+  return [
+    whetherConsentPage(request, authUrl),
+    ...whetherReadable(last.url),
+    ...whetherCached(last),
+    ...whetherSlow(last),
+  ];
 }
 
 function whetherConsentPage(request: URL, authUrl: URL | undefined): Finding {
   const expected = authUrl && `${shown(authUrl).replace(/\/+$/, "")}/connect`;
+  if (/\/connect\/+connect$/.test(request.pathname)) {
+    return problem(CHECK, `It redirects to ${shown(request)}, with /connect twice.`, {
+      effect: "The retailer sees the service's error page instead of its consent page.",
+      mend: "Take /connect off the end of authUrl; it is appended.",
+    });
+  }
   const isRight = expected ? shown(request) === expected : request.pathname.endsWith("/connect");
   if (isRight) return ok(CHECK, `It redirects to the consent page, ${shown(request)}.`);
   return problem(
@@ -33,7 +54,8 @@ function whetherConsentPage(request: URL, authUrl: URL | undefined): Finding {
 }
 
 /** The browser stays in the application: what each answer usually means. */
-function wentElsewhere({ url, status, location }: Answer, count: number): Finding {
+function wentElsewhere(answer: Answer, count: number): Finding {
+  const { url, status, location } = answer;
   const at = count > 1 ? `It redirects to ${shown(url)}, which answers ${status}` : `It answers ${status}`;
   if (location) {
     return problem(CHECK, "It redirects from page to page and never to the consent page.", {
@@ -47,12 +69,7 @@ function wentElsewhere({ url, status, location }: Answer, count: number): Findin
       mend: 'Give the doctor the address that your "Log in" link opens, or add the route with passport.authenticate("retail-pos").',
     });
   }
-  if (status >= 500) {
-    return problem(CHECK, `${at}: starting a login fails in the application.`, {
-      effect: "The retailer sees the application's error page.",
-      mend: "Read the application's log. Usual reasons: no session middleware before the login route, or a cookie marked Secure over plain http.",
-    });
-  }
+  if (status >= 500) return failed(answer, at);
   if (status >= 400) {
     return problem(CHECK, `${at}: the login route is closed to people who are not logged in.`, {
       effect: "The retailer is refused before any login was offered.",
@@ -72,6 +89,40 @@ function wentElsewhere({ url, status, location }: Answer, count: number): Findin
   });
 }
 
+/** An application in development says on its error page why; one in production says it in its log. */
+function failed(answer: Answer, at: string): Finding {
+  const [why, mend] = reasonFor(answer);
+  return problem(CHECK, `${at}: ${why}.`, {
+    effect: "The retailer sees the application's error page.",
+    mend,
+  });
+}
+
+function reasonFor(answer: Answer): [why: string, mend: string] {
+  switch (toldFailure(answer)) {
+    case "no_session":
+      return [
+        "the login has no session to keep its state in",
+        "Put the session middleware, with its secret, before the login route and the callback. If it is there, its store is not connected, or its cookie is for another path.",
+      ];
+    case "no_strategy":
+      return [
+        "Passport does not know the strategy",
+        "Call passport.use(new RetailPosStrategy(...)) on the same Passport object, and name it as it is registered.",
+      ];
+    case "callback_not_https":
+      return [
+        "the callback address is made from a request that came over plain http",
+        'Behind a proxy that ends TLS, app.set("trust proxy", 1), on Koa app.proxy = true; or configure the callback address in full.',
+      ];
+    default:
+      return [
+        "starting a login fails in the application",
+        "Read the application's log. Usual reasons: no session middleware before the login route; a session store that cannot be reached; a relative callback address behind a proxy that is not trusted.",
+      ];
+  }
+}
+
 function whetherReadable(url: URL): Finding[] {
   if (!isReadableOnTheWay(url)) return [];
   return [
@@ -79,6 +130,34 @@ function whetherReadable(url: URL): Finding[] {
       effect:
         "The retailer sees a browser's warning at most, and whoever reads along on the network can take the session.",
       mend: "Serve the application over https; plain http is for localhost.",
+    }),
+  ];
+}
+
+/** RFC 9111, 4.2.2: a 301 or 308 may be kept unless it says otherwise; a 302 only if it says so. */
+function whetherCached({ status, headers }: Answer): Finding[] {
+  const control = headers.get("cache-control") ?? "";
+  const isKept = /\b(?:max-age|s-maxage)=0*[1-9]/i.test(control) || Number(headers.get("age") ?? 0) > 0;
+  const isPermanent = (status === 301 || status === 308) && !/no-store|no-cache|max-age=0/i.test(control);
+  if (/no-store/i.test(control) || !(isKept || isPermanent)) return [];
+  const how = isPermanent
+    ? `is a ${status}, which browsers keep`
+    : "may be kept by caches (Cache-Control, Age)";
+  return [
+    problem("login-cached", `The redirect to the consent page ${how}: the next login repeats an old state.`, {
+      effect:
+        "The retailer's second login ends in a failure: its state was used already, or is another person's.",
+      mend: "Answer the login route with 302 and Cache-Control: no-store, and take it out of every cache in front.",
+    }),
+  ];
+}
+
+function whetherSlow({ tookMs }: Answer): Finding[] {
+  if (tookMs < SLOW_MS) return [];
+  return [
+    warning("login-slow", `It took ${(tookMs / 1000).toFixed(1)} seconds to answer.`, {
+      effect: "The retailer waits, and presses the button again.",
+      mend: "Measure what the login route waits for: mostly the session store, or whatever else stands before the login.",
     }),
   ];
 }

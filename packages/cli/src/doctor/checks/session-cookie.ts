@@ -66,8 +66,17 @@ function noCookie(callback: URL): Finding {
   return problem("session-cookie", message, { effect, mend });
 }
 
+/** RFC 6265bis, 5.7: name and value together, in bytes. */
+const LARGEST_COOKIE = 4096;
+
 function whyNotKept(one: CookieFrom): Finding[] {
   const { cookie, from } = one;
+  const bytes = Buffer.byteLength(cookie.key + cookie.value);
+  if (bytes > LARGEST_COOKIE) {
+    const message = `The cookie ${nameOf(one)} has ${bytes} bytes: browsers drop what has more than ${LARGEST_COOKIE}.`;
+    const mend = "Keep less in the session, or keep it on the server and only its id in the cookie.";
+    return [problem("cookie-size", message, { effect, mend })];
+  }
   if (cookie.secure && from.protocol === "http:") {
     const mend = "Serve the login over https, or set secure to true only where the application is served so.";
     // Chromium and Firefox take this machine for secure; WebKit does not.
