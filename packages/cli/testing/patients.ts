@@ -253,6 +253,8 @@ export async function byConnection(make: (place: Place) => RequestListener): Pro
 interface Oddities extends Partial<Pick<session.Store, "get" | "set">> {
   /** What a load takes. */
   readonly slowMs?: number;
+  /** What a save takes. */
+  readonly slowSaveMs?: number;
   /** How long after it was saved a session can be loaded. */
   readonly lateMs?: number;
 }
@@ -271,9 +273,9 @@ export class OddSessions extends session.Store {
     setTimeout(() => this.kept.get(id, done), slowMs);
   };
   set: session.Store["set"] = (id, data, done) => {
-    const { set, lateMs } = this.odd;
+    const { set, lateMs, slowSaveMs = 0 } = this.odd;
     if (set) return set(id, data, done);
-    if (lateMs === undefined) return this.kept.set(id, data, done);
+    if (lateMs === undefined) return void setTimeout(() => this.kept.set(id, data, done), slowSaveMs);
     const written = { ...JSON.parse(JSON.stringify(data)), cookie: data.cookie };
     setTimeout(() => this.kept.set(id, written), lateMs);
     done?.();

@@ -23,8 +23,8 @@ import {
 } from "../../testing/patients.js";
 import { run } from "../../testing/terminal.js";
 
-// Each is broken in one way, and the doctor has to name that, first and with a mend that mends it; and nothing else, but
-// for what the row says. Unless a row says otherwise the applications are in production: their pages say nothing.
+// Each is broken in one way, and the doctor has to name that, first and with a mend that mends it; and nothing else but
+// what the row says. Unless a row says otherwise the applications are in production: their pages say nothing.
 
 interface Broken {
   readonly name: string;
@@ -277,7 +277,7 @@ const services: Broken[] = [
       return patient(expressApp({ client: () => ({ authUrl: service.origin }) }));
     },
     finds: ["problem scope"],
-    says: /error=access_denied.* names no scope/,
+    says: /error=access_denied \(It wants a scope\).* names no scope/,
     mend: /scope: "\.\.\."/,
   },
   {
@@ -345,9 +345,9 @@ const cookies: Broken[] = [
   },
   {
     name: "counts a cookie's life in seconds",
-    app: withExpress({ session: { secret: "any", cookie: { maxAge: 900 } } }),
+    app: withExpress({ session: { secret: "any", cookie: { maxAge: 600 } } }),
     finds: ["problem cookie-lifetime"],
-    says: /gone after 1 seconds/,
+    says: /gone after 1 second\./,
     mend: /counts milliseconds/,
   },
   {
@@ -596,6 +596,40 @@ const sessions: Broken[] = [
     finds: ["problem session-store"],
     says: /its session is gone/,
     mend: /session store/,
+  },
+  {
+    name: "loses its sessions, and starts anew with those who fail",
+    app: withExpress({
+      session: { secret: "any", store: forgetful() },
+      finish: { failureRedirect: "/login" },
+    }),
+    finds: ["problem session-store", "warning callback-route"],
+    says: /its session is gone/,
+    mend: /session store/,
+  },
+  {
+    name: "loses its sessions, and sends people home from everywhere",
+    app: withExpress({
+      session: { secret: "any", store: forgetful() },
+      finish: { failureRedirect: "/" },
+      after: (app) => app.use((_req, res) => res.redirect("/")),
+    }),
+    finds: ["problem session-store"],
+    says: /its session is gone/,
+    mend: /session store/,
+  },
+  {
+    name: "has a session store that takes its time to save",
+    app: withExpress({
+      session: {
+        secret: "any",
+        store: new OddSessions({ slowSaveMs: 2_100 }),
+      },
+    }),
+    finds: ["warning login-slow"],
+    says: /It took 2\.\d seconds to answer; mostly it is the session store/,
+    mend: /the session store takes to save/,
+    exitCode: 0,
   },
   {
     name: "empties the session before the callback",
@@ -986,6 +1020,7 @@ function sendingBack(error: string): RequestListener {
     const asked = new URL(req.url ?? "/", "http://localhost").searchParams;
     const back = new URL(asked.get("redirect_uri") ?? "http://localhost");
     back.searchParams.set("error", error);
+    back.searchParams.set("error_description", "It wants a scope");
     back.searchParams.set("state", asked.get("state") ?? "");
     res.writeHead(302, { location: back.href }).end();
   };

@@ -19,8 +19,8 @@ export function declinedCallback(callback: URL): URL {
 }
 
 /**
- * A callback with an error that is no decline (RFC 6749, 4.1.2.1). The strategy and `@retail-pos/login` check its state,
- * spend no login and send no token request, so it shows whether a state is known and costs nothing.
+ * A callback with an error that is no decline (RFC 6749, 4.1.2.1). The strategy and `@retail-pos/login` check its
+ * state, spend no login and send no token request, so it shows whether a state is known and costs nothing.
  */
 export function failedCallback(callback: URL, state: string): URL {
   return withQuery(callback, { error: "server_error", error_description: MADE_UP, state });

@@ -178,7 +178,7 @@ async function untilKnown(
   return answers;
 }
 
-/** Whether the login route, again and again, gives a browser that brings its session back a new one: the old one was not found. */
+/** For some visits of the login route, whether a browser with a session got a new one: the old one was not found. */
 async function revisit({ ask, url }: Places): Promise<boolean[]> {
   const replaced: boolean[] = [];
   const { jar, cookies } = await startLogin(ask, url);
@@ -205,8 +205,8 @@ function isSessionId(value: string): boolean {
 const MOST_HOPS = 3;
 
 /**
- * One visit of the callback. A redirect to the same path (with www, with https, with a slash at its end) is followed as a
- * browser does, unless it loses the query.
+ * One visit of the callback. A redirect to the same path (with www, with https, with a slash at its end) is followed as
+ * a browser does, unless it loses the query.
  */
 async function visit(ask: Ask, to: URL, jar: Login["jar"]): Promise<Reply> {
   let reply = await ask(to, await cookiesFor(jar, to));

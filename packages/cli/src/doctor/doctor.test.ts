@@ -14,8 +14,8 @@ test("an application whose login is right comes out clean, and nothing of the se
     "Authorization request",
     "Service",
     "Session cookie",
-    "Callback route",
     "Login that comes back",
+    "Callback route",
     "Client secret",
   ]);
   expect(sandbox.tokenRequests()).toEqual([]);
@@ -202,8 +202,8 @@ const applications: [name: string, settings: LoginAppSettings, ...expected: Expe
   [
     "sends everybody who fails to the login route",
     { callback: () => (_req, res) => res.redirect("/login") },
-    ["warning", "callback-route", /starts another login/],
     ["warning", "own-login", /Cannot tell/],
+    ["warning", "callback-route", /starts another login/],
   ],
   [
     "sends everybody who fails to the consent page",

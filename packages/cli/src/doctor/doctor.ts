@@ -6,6 +6,7 @@ import { clientSecret, noClientSecret } from "./checks/client-secret.js";
 import { clocks } from "./checks/clocks.js";
 import { consentPage } from "./checks/consent-page.js";
 import { loginRoute } from "./checks/login-route.js";
+import { isClear } from "./checks/own-login.js";
 import { isWebAddress, redirectUri } from "./checks/redirect-uri.js";
 import { sessionCookie } from "./checks/session-cookie.js";
 import { state } from "./checks/state.js";
@@ -69,16 +70,18 @@ export async function examine(patient: Patient): Promise<Group[]> {
     const isRequestWrong = groups.some(({ title, findings }) => title !== "Service" && hasProblem(findings));
     const strangers = await visitAsStranger(places, login);
     const own = isRequestWrong || !mayKnow(strangers) ? undefined : await visitWithOwnLogins(places, login);
-    const route = callbackRoute(strangers, {
-      login: url,
-      request,
-      isWithoutCookie: hasProblem(cookies),
-      isOwnKnown: own !== undefined && own.known.length > 0,
-    });
-    groups.push({ title: "Callback route", findings: route });
-    if (!hasProblem(route)) {
+    const isOwnClear = own !== undefined && isClear(own);
+    const isWithoutCookie = hasProblem(cookies);
+    const route = callbackRoute(strangers, { login: url, request, isWithoutCookie, isOwnClear });
+    const callbackGroup = { title: "Callback route", findings: route };
+    // A callback with a problem of its own, whose answers show no more, is mended first.
+    if (route[0]?.level === "problem" || (hasProblem(route) && !isOwnClear)) groups.push(callbackGroup);
+    else {
       const back = await comeBack(patient, places, { strangers, own, isRequestWrong });
-      groups.push({ title: "Login that comes back", findings: back.findings });
+      const backGroup = { title: "Login that comes back", findings: back.findings };
+      // The graver one first: mostly a login that is not known.
+      const isCallbackGraver = hasProblem(route) && !hasProblem(back.findings);
+      groups.push(...(isCallbackGraver ? [callbackGroup, backGroup] : [backGroup, callbackGroup]));
       isTried = back.isCodeSent;
     }
   }

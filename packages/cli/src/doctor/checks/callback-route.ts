@@ -18,8 +18,8 @@ export interface Known {
   readonly request: URL;
   /** The session's cookie does not reach the callback. Its failures may come from that alone. */
   readonly isWithoutCookie: boolean;
-  /** Logins of its own the callback knows, so it is no other route's answer that strangers get. */
-  readonly isOwnKnown: boolean;
+  /** Its answers show whether it knows its own logins; so it is the callback that answers, and nothing in front. */
+  readonly isOwnClear: boolean;
 }
 
 /** What the application says to a forged callback, and to somebody who declined. */
@@ -73,7 +73,7 @@ function whetherRefused(seen: StrangersSeen, known: Known): Finding {
   if (status >= 500) return failed(answer, known);
   if (location) return whetherLeadsOn(location, seen, known);
   if (status < 300) return takenForGood(seen);
-  if (!known.isOwnKnown && (status === 401 || status === 403) && isAnswerForAll(seen))
+  if (!known.isOwnClear && (status === 401 || status === 403) && isAnswerForAll(seen))
     return closed(`it answers ${status}`);
   return ok(CHECK, `A forged callback is refused with ${status}.`);
 }
@@ -104,7 +104,7 @@ function failed(answer: Answer, known: Known): Finding {
     effect: "A retailer whose login is too old, or who reloads the page, sees an error page.",
     mend: hasNoSession
       ? "Put the session middleware before the callback's route too."
-      : "Read the application's log. Usual reasons: no session middleware before the callback's route; a state that is not checked before the code is used; an error handler that knows no status.",
+      : "Read the application's log. Usual reasons: no session middleware before the callback's route; a custom callback that does not look whether there is a user; a state that is not checked before the code is used; an error handler that knows no status.",
   });
 }
 
@@ -117,7 +117,7 @@ function whetherLeadsOn(location: URL, { nowhere, forged }: StrangersSeen, known
     });
   }
   const isConsent = shown(location) === shown(known.request);
-  if (isConsent && !known.isOwnKnown) {
+  if (isConsent && !known.isOwnClear) {
     return problem(CHECK, "The callback begins a new login instead of finishing one.", {
       effect: "A retailer goes round in circles between the application and the service.",
       mend: "Let the callback's route finish the login: check that its query reaches the application (a proxy may cut it off), and that a failed login ends on a page.",
@@ -131,7 +131,7 @@ function whetherLeadsOn(location: URL, { nowhere, forged }: StrangersSeen, known
   }
   const isForAll =
     nowhere && !isSilence(nowhere) && nowhere.location && shown(nowhere.location) === shown(location);
-  if (isForAll && !known.isOwnKnown) return closed(`it redirects to ${shown(location)}`);
+  if (isForAll && !known.isOwnClear) return closed(`it redirects to ${shown(location)}`);
   return ok(CHECK, "A forged callback is redirected elsewhere.");
 }
 

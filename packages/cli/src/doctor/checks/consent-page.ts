@@ -30,7 +30,8 @@ function whetherShown(reply: Reply, asked: Asked): Finding {
   }
   const { status, location } = reply;
   const error = location?.searchParams.get("error");
-  if (location && error && shown(location) === callbackIn(asked.query)) return sentBack(error, asked.query);
+  if (location && error && shown(location) === callbackIn(asked.query))
+    return sentBack(location, error, asked.query);
   if (asksPassword(reply)) {
     return problem(
       "basic-auth",
@@ -67,8 +68,10 @@ function callbackIn(query: URLSearchParams): string | undefined {
 }
 
 /** RFC 6749, 4.1.2.1: back to the callback with an error, before anybody was asked. */
-function sentBack(error: string, query: URLSearchParams): Finding {
-  const message = `The service sends the browser back at once, with error=${printable(error)}.`;
+function sentBack({ searchParams: said }: URL, error: string, query: URLSearchParams): Finding {
+  const isOurs = said.get("state") === query.get("state"); // else anybody may have written it
+  const words = isOurs ? printable(said.get("error_description") ?? "") : "";
+  const message = `The service sends the browser back at once, with error=${printable(error)}${words && ` (${words})`}.`;
   const effect = "The retailer is never asked, and sees the application's page for a login that failed.";
   const mayBeScopes = error === "invalid_scope" || error === "access_denied";
   if (mayBeScopes && !query.get("scope")) {

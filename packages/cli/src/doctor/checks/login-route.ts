@@ -155,9 +155,13 @@ function whetherCached({ status, headers }: Answer): Finding[] {
 function whetherSlow({ tookMs }: Answer): Finding[] {
   if (tookMs < SLOW_MS) return [];
   return [
-    warning("login-slow", `It took ${(tookMs / 1000).toFixed(1)} seconds to answer.`, {
-      effect: "The retailer waits, and presses the button again.",
-      mend: "Measure what the login route waits for: mostly the session store, or whatever else stands before the login.",
-    }),
+    warning(
+      "login-slow",
+      `It took ${(tookMs / 1000).toFixed(1)} seconds to answer; mostly it is the session store that is slow.`,
+      {
+        effect: "The retailer waits, and presses the button again.",
+        mend: "Measure what the session store takes to save a session, and whatever else stands before the login.",
+      },
+    ),
   ];
 }

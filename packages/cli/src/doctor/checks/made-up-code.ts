@@ -16,8 +16,8 @@ type Ending = Extract<
 >;
 
 /**
- * What the application's answer says of its settings. RFC 6749, 5.2: the service looks at the client before the code, so
- * a code that is refused means that the client id and the client secret of the application are right.
+ * What the application's answer says of its settings. RFC 6749, 5.2: the service looks at the client before the code,
+ * so a code that is refused means that the client id and the client secret of the application are right.
  *
  * @param hasStatuses whether the statuses of the library's errors reach the browser.
  */

@@ -1,4 +1,4 @@
-import { CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
+import { type Cookie, CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
 import { printable } from "../../output.js";
 import { type Finding, ok, problem, warning } from "../finding.js";
 import type { CookieFrom } from "../login.js";
@@ -53,7 +53,12 @@ function cookiesSet(cookies: readonly CookieFrom[], now: number): CookieFrom[] {
   const byName = new Map(cookies.map((one) => [one.cookie.key, one]));
   const isKoasSignature = (name: string) => name.endsWith(".sig") && byName.has(name.slice(0, -4));
   const isBeside = (name: string) => isKoasSignature(name) || OF_THE_STRATEGY.test(name);
-  return [...byName.values()].filter(({ cookie }) => cookie.TTL(now) > 0 && !isBeside(cookie.key));
+  return [...byName.values()].filter(({ cookie }) => !isDeletion(cookie, now) && !isBeside(cookie.key));
+}
+
+/** A cookie that has just ended was meant to live: its life was counted in the wrong unit. */
+function isDeletion(cookie: Cookie, now: number): boolean {
+  return cookie.value === "" || cookie.TTL(now) < -HARDLY_TIME_MS || cookie.maxAge === 0;
 }
 
 function noCookie(callback: URL): Finding {
@@ -153,7 +158,8 @@ function reachesHost({ cookie, from }: CookieFrom, callback: URL): boolean {
 function whetherLongEnough(one: CookieFrom, now: number): Finding[] {
   const lifetimeMs = one.cookie.TTL(now);
   if (lifetimeMs >= TIME_ENOUGH_MS) return [];
-  const message = `The cookie ${nameOf(one)} is gone after ${Math.ceil(lifetimeMs / 1000)} seconds.`;
+  const seconds = Math.max(1, Math.ceil(lifetimeMs / 1000));
+  const message = `The cookie ${nameOf(one)} is gone after ${seconds} ${seconds === 1 ? "second" : "seconds"}.`;
   const advice = {
     effect: "A retailer who takes longer to approve is told that this login is unknown.",
     mend: "Let it live 15 minutes or more; maxAge of express-session and koa-session counts milliseconds.",
