@@ -1,8 +1,12 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { startCommand } from "../../../test/support/command.js";
 import { loginApp, loginByHand } from "../testing/login-app.js";
 import { moduleFile } from "../testing/module.js";
+import { expressApp, tlsPatient } from "../testing/patients.js";
 
 // What is published is what people run.
 const bin = fileURLToPath(new URL("../dist/bin.js", import.meta.url));
@@ -26,6 +30,7 @@ test.each([[[]], [["dcotor"]], [["__proto__"]], [["--bogus"]]])(
 
 describe("doctor", () => {
   const secret = "canary-client-secret";
+  const store = "harbour-coffee";
 
   test("a login that is right: exit code 0, in plain text where nobody looks at a terminal", async () => {
     const { url, callback } = await loginApp();
@@ -33,6 +38,28 @@ describe("doctor", () => {
     expect(await ended).toBe(0);
     expect(output()).toContain("Nothing found that would break a login");
     expect(output()).not.toContain("\u001b");
+  });
+
+  test("a login over https, whose certificate the command was told to trust", async () => {
+    const cookie = { secure: true };
+    const before = (app: { set(name: string, value: unknown): unknown }) => app.set("trust proxy", 1);
+    const well = expressApp({ before, session: { secret: "any", proxy: true, cookie } });
+    // As a proxy does that ends TLS.
+    const app = await tlsPatient((place) => {
+      const behind = well(place);
+      return (req, res) => {
+        req.headers["x-forwarded-proto"] = "https";
+        behind(req, res);
+      };
+    });
+    const folder = await mkdtemp(join(tmpdir(), "retail-pos-doctor-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, "ca.pem");
+    await writeFile(file, app.certificate);
+    const { output, ended } = runWith({ NODE_EXTRA_CA_CERTS: file }, "doctor", app.login, "--store", store);
+    expect(await ended).toBe(0);
+    expect(output()).toContain("Nothing found that would break a login");
+    expect(app.sandbox.tokenRequests(store)).toHaveLength(1);
   });
 
   test("a login that is broken: exit code 1 and what to do", async () => {
