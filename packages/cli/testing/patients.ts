@@ -153,7 +153,8 @@ export function expressApp(settings: ExpressSettings = {}): (place: Place) => Ex
 
 /** What Express's own handler answers, without its line on the console. */
 function expressErrors(isDevelopment: boolean): ErrorRequestHandler {
-  return (error, _req, res, _next) => {
+  return (error, _req, res, next) => {
+    if (res.headersSent) return next(); // a session that could not be saved, told after the redirect
     const {
       status = 500,
       headers = {},

@@ -145,7 +145,18 @@ export async function visitWithMadeUpCode(
   const state = own.request?.searchParams.get("state");
   if (!state) return undefined;
   const answer = await visit(patientAsk, approvedCallback(callback, domainPrefix, state), own.jar);
-  return { answer, knew: judge(answer, strangers) };
+  const knew = judge(answer, strangers);
+  const isForgotten = knew === "unclear" && !isSilence(answer) && keepsLoginCookie(own, answer);
+  return { answer, knew: isForgotten ? "unknown" : knew };
+}
+
+const OF_WEB_LOGIN = /^(?:__Host-)?retail-pos\.[\w-]{8}\.[\w-]{16}$/;
+
+/** `webLogin` has a cookie for each login, and removes that of a login which it knew, however that ended. */
+function keepsLoginCookie({ cookies }: Login, { headers }: Answer): boolean {
+  const names = cookies.map(({ cookie }) => cookie.key).filter((name) => OF_WEB_LOGIN.test(name));
+  const isSetAnew = (name: string) => headers.getSetCookie().some((line) => line.startsWith(`${name}=`));
+  return names.length > 0 && !names.some(isSetAnew);
 }
 
 function judge(reply: Reply, strangers: readonly [Answer, Answer]): Knew {

@@ -73,10 +73,10 @@ async function tryCode(
   }
   const isKnown = isClear(seen) || knew === "known";
   if (!isKnown && !isSilence(answer)) return { findings: [sent, cannotTell()], isCodeSent: true };
-  const hasStatuses = seen.known.some(({ status }) => status === 502);
+  const others = { failed: seen.known, refused: strangers };
   const known = isClear(seen) ? ownLogin(seen, "") : knownAgain();
   return {
-    findings: [sent, ...(isKnown ? [known] : []), ...madeUpCode(answer, hasStatuses)],
+    findings: [sent, ...(isKnown ? [known] : []), ...madeUpCode(answer, others)],
     isCodeSent: true,
   };
 }

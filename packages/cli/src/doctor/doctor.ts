@@ -117,6 +117,9 @@ function clockFindings({ answers }: Login, consent: Reply): Finding[] {
   return clocks({ serviceAheadMs: consent.aheadMs, applicationAheadMs: answers.at(-1)?.aheadMs });
 }
 
+const MEND_FIRST =
+  "mend what stands above, or put one into the environment variable RETAIL_POS_CLIENT_SECRET";
+
 async function clientSecretFindings(
   patient: Patient,
   request: URL | undefined,
@@ -126,11 +129,9 @@ async function clientSecretFindings(
   const clientId = patient.clientId ?? request?.searchParams.get("client_id");
   const baseUrl = patient.baseUrl ?? sandboxBaseUrl(request);
   if (!domainPrefix) return [noClientSecret(["name a retailer with --store <domain_prefix>"])];
-  if (!secret || !baseUrl || !clientId || !callback) {
+  if (!secret) return [noClientSecret([MEND_FIRST])];
+  if (!baseUrl || !clientId || !callback) {
     const steps = [
-      ...(secret
-        ? []
-        : ["mend what stands above, or put one into the environment variable RETAIL_POS_CLIENT_SECRET"]),
       ...(baseUrl ? [] : ['give --base-url "https://{domain_prefix}.<service host>"']),
       ...(clientId ? [] : ["give --client-id"]),
       ...(callback ? [] : ["give --callback"]),

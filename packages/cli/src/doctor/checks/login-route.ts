@@ -82,10 +82,15 @@ function wentElsewhere(answer: Answer, count: number): Finding {
       mend: "Let the strategy answer the login route: it sets status and Location together.",
     });
   }
+  const start =
+    "give the doctor the address that starts the login; the strategy has to answer it with a redirect.";
   return problem(CHECK, `${at} with a page instead of a redirect to the consent page.`, {
     effect:
       "The retailer sees a page of the application, perhaps a login form of its own, and never the service's.",
-    mend: "Give the doctor the address that starts the login; the strategy has to answer it with a redirect.",
+    mend:
+      count > 1
+        ? `Put the login route before the middleware that demands a login, if it is that which redirects; else ${start}`
+        : `G${start.slice(1)}`,
   });
 }
 
@@ -118,7 +123,7 @@ function reasonFor(answer: Answer): [why: string, mend: string] {
     default:
       return [
         "starting a login fails in the application",
-        "Read the application's log. Usual reasons: no session middleware before the login route; a session store that cannot be reached; a relative callback address behind a proxy that is not trusted.",
+        "Read the application's log. Usual reasons: no session middleware before the login route; a session store that cannot be reached; behind a proxy that is not trusted, or over plain http, a cookie marked Secure (Koa) or a relative callback address.",
       ];
   }
 }

@@ -1,6 +1,8 @@
 import { type Answer, isSilence, type Reply } from "../browser-get.js";
 import { type Finding, ok, problem, warning } from "../finding.js";
+import { isSamePage } from "../likeness.js";
 import { type ToldFailure, toldFailure } from "../told-failure.js";
+import { inFrontOf } from "./refusing-answer.js";
 
 const effect = "The retailer approves, comes back, and sees the application's error page.";
 
@@ -15,13 +17,19 @@ type Ending = Extract<
   | "store_failed"
 >;
 
+/** What the application answers to others, to compare with. */
+export interface OtherAnswers {
+  /** To logins of its own that came back with an error of the service. */
+  readonly failed: readonly Answer[];
+  /** To forged callbacks. */
+  readonly refused: readonly Answer[];
+}
+
 /**
  * What the application's answer says of its settings. RFC 6749, 5.2: the service looks at the client before the code,
  * so a code that is refused means that the client id and the client secret of the application are right.
- *
- * @param hasStatuses whether the statuses of the library's errors reach the browser.
  */
-export function madeUpCode(reply: Reply, hasStatuses: boolean): Finding[] {
+export function madeUpCode(reply: Reply, others: OtherAnswers): Finding[] {
   if (isSilence(reply)) {
     const message = `The application does not answer a login that comes back: ${reply.unreachable}.`;
     const mend =
@@ -30,14 +38,22 @@ export function madeUpCode(reply: Reply, hasStatuses: boolean): Finding[] {
   }
   const told = toldFailure(reply);
   if (told !== undefined && Object.hasOwn(FINDINGS, told)) return [FINDINGS[told as Ending]()];
-  const ending = endingOf(reply);
-  if (ending === undefined) return [failedSomehow(reply, hasStatuses)];
+  const limited = inFrontOf("client-secret", reply);
+  if (limited) return [limited];
+  const ending = isPageForErrors(reply, others) ? undefined : endingOf(reply);
+  if (ending === undefined) return [failedSomehow(reply, others)];
   return [ending === "code_refused" ? refusedSilently() : FINDINGS[ending]()];
+}
+
+/** Whatever the error, this application's errors end here: its status says nothing. */
+function isPageForErrors(reply: Answer, { failed, refused }: OtherAnswers): boolean {
+  const isSame = (other: Answer) => isSamePage(other, reply);
+  return reply.status < 500 && failed.some(isSame) && !refused.some(isSame);
 }
 
 /** By the library's statuses. */
 function endingOf({ status, headers }: Answer): Ending | undefined {
-  if (status === 429 || (status === 503 && headers.has("retry-after"))) return "rate_limited";
+  if (status === 503 && headers.has("retry-after")) return "rate_limited";
   if (status === 502 || status === 504) return "token_endpoint_failed";
   if (status === 503) return "store_failed";
   return status < 500 ? "code_refused" : undefined;
@@ -88,9 +104,10 @@ function refusedSilently(): Finding {
   );
 }
 
-function failedSomehow({ status }: Answer, hasStatuses: boolean): Finding {
+function failedSomehow({ status }: Answer, { failed }: OtherAnswers): Finding {
   const message = `A login that comes back with a made-up code ends in ${status}`;
-  if (hasStatuses) {
+  // The statuses of the library's errors reach the browser: `server_error` has this one.
+  if (status === 500 && failed.some((answer) => answer.status === 502)) {
     return problem(
       "client-secret",
       `${message}, which is the status for a client secret that the service refuses.`,
@@ -100,10 +117,14 @@ function failedSomehow({ status }: Answer, hasStatuses: boolean): Finding {
       },
     );
   }
-  return problem("made-up-code-answer", `${message} instead of a refusal.`, {
-    effect,
-    mend: "Read the application's log. By error.code: client_refused means client_id or client secret, token_endpoint_failed means baseUrl, store_failed the token store, rate_limited that it has to wait.",
-  });
+  return problem(
+    "made-up-code-answer",
+    `${message}, as errors of the application do, instead of a refusal.`,
+    {
+      effect,
+      mend: "Read the application's log. By error.code: client_refused means client_id or client secret, token_endpoint_failed means baseUrl, store_failed the token store, rate_limited that it has to wait.",
+    },
+  );
 }
 
 /** Whoever watches the log of the application or of the service will see it there. */
