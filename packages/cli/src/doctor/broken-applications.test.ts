@@ -747,6 +747,19 @@ const sessions: Broken[] = [
     exitCode: 0,
   },
   {
+    name: "tells nothing by its failures but the library's statuses",
+    app: withExpress({
+      callback: (_place, passport) => (req, res, next) =>
+        passport.authenticate("retail-pos", (error: unknown, user: unknown, _info: object, status = 403) =>
+          error || !user ? res.status(status).send("The login did not work.") : res.send("Welcome"),
+        )(req, res, next),
+    }),
+    finds: ["warning own-login"],
+    says: /Cannot tell/,
+    mend: /info\.code/,
+    exitCode: 0,
+  },
+  {
     name: "tells nothing by its failures, nor by a code",
     app: withExpress(onePage),
     args: withStore,

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import { type Answer, type Ask, isSilence, type Reply } from "./browser-get.js";
 import {
   approvedCallback,
@@ -44,8 +45,8 @@ export interface OwnLoginsSeen {
   readonly known: readonly Answer[];
   /** A login was not known at first, and was a while later. */
   readonly isLate: boolean;
-  /** Wrong state 403, malformed 400: the library's statuses, which nothing in between changes. */
-  readonly hasLibrarysStatuses: boolean;
+  /** Passport itself answers logins that fail. Errors it hands on, so they have another answer. */
+  readonly isPassportsAnswer: boolean;
   /** What an answer said of the reason. */
   readonly told: ReturnType<typeof toldFailure>;
   /** The visits with its cookie that made the application start a new session, of how many. */
@@ -126,7 +127,7 @@ export async function visitWithOwnLogins(places: Places, login: Login): Promise<
     knew,
     known: answers.filter((answer): answer is Answer => judge(answer, baseline) === "known"),
     isLate,
-    hasLibrarysStatuses: baseline[0].status === 403 && malformed !== undefined && statusOf(malformed) === 400,
+    isPassportsAnswer: isBare(baseline[0], 403) && malformed !== undefined && isBare(malformed, 400),
     told: answers.map((reply) => (isSilence(reply) ? undefined : toldFailure(reply))).find(isOfTheState),
     replaced: isKnown ? [] : await revisit(places),
   };
@@ -244,6 +245,7 @@ function saysNothing(reply: Reply): boolean {
   return isSilence(reply) || reply.status === 429;
 }
 
-function statusOf(reply: Reply): number | undefined {
-  return isSilence(reply) ? undefined : reply.status;
+/** A status and its name, as Passport answers without a page of the application's. */
+function isBare(reply: Reply, status: number): boolean {
+  return !isSilence(reply) && reply.status === status && reply.text.trim() === STATUS_CODES[status];
 }

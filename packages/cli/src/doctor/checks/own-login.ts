@@ -27,9 +27,9 @@ export function isClear(seen: OwnLoginsSeen): boolean {
   return seen.known.length > 0 || isLost(seen);
 }
 
-/** The application says so itself; or its statuses are the library's, which has others for a login that it knows. */
-function isLost({ knew, hasLibrarysStatuses, replaced }: OwnLoginsSeen): boolean {
-  return knew.includes("unknown") || hasLibrarysStatuses || replaced.some(Boolean);
+/** Its words say so; or it answers as Passport does to a login that it does not know; or its session was not found. */
+function isLost({ knew, isPassportsAnswer, replaced }: OwnLoginsSeen): boolean {
+  return knew.includes("unknown") || isPassportsAnswer || replaced.some(Boolean);
 }
 
 function nowAndThen({ knew }: OwnLoginsSeen): Finding {
