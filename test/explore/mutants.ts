@@ -63,6 +63,7 @@ const GUARDS: readonly Mutant[] = [
     "any look serves",
     "if (look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs)) return look.result;",
     "return look.result;",
+    { story: "an older look, and a live token" },
   ),
   swapped(
     "any answer is late enough",
@@ -239,8 +240,8 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "who joined is given what has ended",
-    "if (!isJoining || joined > 0 || held.isLive(renewed)) return renewed.access;",
-    "return renewed.access;",
+    "const isGood = !isJoining || joined > 0 || held.isLive(renewed);",
+    "const isGood = true || isJoining;",
     { story: "a day passes in a renewal" },
   ),
   swapped(
@@ -277,7 +278,9 @@ const SAVING: readonly Mutant[] = [
     "if (!this.isNeeded && !this.hasRejections) this.#unsettled = undefined;",
     "this.#unsettled = undefined;",
   ),
-  dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();"),
+  dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();", {
+    story: "a store that fails",
+  }),
   swapped(
     "a save is tried once before it counts as failed",
     "kept = await this.#around.store.putPatiently(next, replacing);",

@@ -101,6 +101,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     ],
   },
   "a day passes in a renewal": { age: EARLY, actors: [[ask(0)], [pass(2 * DAY_MS)], [ask(0)]] },
+  "an older look, and a live token": { age: NOT_FRESH, actors: [[ask(0)], [login(1), ask(0)], [ask(0)]] },
   "an older look": {
     age: ENDED,
     actors: [[disconnect(1), ask(0)], [login(1), ask(0)], [login(0)], [pass(4_000)]],

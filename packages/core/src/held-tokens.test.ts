@@ -371,6 +371,22 @@ describe("what is handed out", () => {
     expect(await p0.value()).not.toBe("access-shop-1");
   });
 
+  test("a token that was reported before its renewal has ended is not handed to those who wait for it", async () => {
+    const { gated, p0, time } = twoProcesses({ cacheMs: 10_000 });
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const save = gated.stop("save", AFTER);
+    const waiting = p0.value();
+    await save.asked;
+    save.goOn();
+    for (let turn = 0; turn < 20; turn += 1) await undefined; // saved, and the lock is not given back yet
+    const first = await p0.value();
+    expect(first).toBe("access-shop-2");
+    const reported = p0.shop.token({ rejected: first });
+    expect(await waiting).not.toBe(first);
+    expect((await reported).value).not.toBe(first);
+  });
+
   test("a reported rejection holds at once, also for a caller whose look is answered first", async () => {
     const { gated, p0 } = twoProcesses();
     await p0.login();

@@ -58,7 +58,9 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       try {
         const renewed = (await renewals.renew(held, set)).set;
         // A token that ended while it was saved is good for those who asked for it, not for those who joined later.
-        if (!isJoining || joined > 0 || held.isLive(renewed)) return renewed.access;
+        // Somebody who was given it first may have reported it by now.
+        const isGood = !isJoining || joined > 0 || held.isLive(renewed);
+        if (isGood && !held.isRejected(renewed.access.value)) return renewed.access;
       } catch (error) {
         // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
         if (held.set && held.isLive(held.set)) return held.set.access;

@@ -65,6 +65,8 @@ export class Knowledge {
   changeFailedAt = Number.NEGATIVE_INFINITY;
   /** What its loads found where they took effect, since it was given the lock or last sent a token request. */
   reached: TokenSet[] = [];
+  /** When it was last given the lock. */
+  lockedIn = -1;
   /** Somebody else was given the lock while it thought that it had it. */
   hasLostLock = false;
   /** Refresh tokens that were replaced by an answer that came here. */
@@ -78,7 +80,7 @@ export class Knowledge {
   given: string | undefined = undefined;
   readonly rejected = new Set<string>();
   /** When the store or the lock failed it. A question that is given up stays in `questions`. */
-  readonly failures: { readonly kind: Question["kind"]; readonly at: number }[] = [];
+  readonly failures: Pick<Question, "kind" | "sentIn" | "deadlineAt">[] = [];
   /** By its own clock: when a token request of its own last failed, and until when it was told to wait. */
   endpointFailedAt: number | undefined = undefined;
   limitedUntil = 0;
@@ -102,9 +104,9 @@ export class Knowledge {
 
   answered(question: Question, now: number, isValue: boolean): void {
     this.questions.delete(question);
-    const { kind, deadlineAt } = question;
+    const { kind, sentIn, deadlineAt } = question;
     const failedAt = Math.min(deadlineAt, isValue ? deadlineAt : now);
-    if (failedAt <= now) this.failures.push({ kind, at: failedAt });
+    if (failedAt <= now) this.failures.push({ kind, sentIn, deadlineAt: failedAt });
   }
 
   /** Its thread stood still: the last part of a deadline begins only now, so that what lies there is read. */
@@ -119,14 +121,21 @@ export class Knowledge {
   /** Whether the store or the lock, or a load only, failed it between these instants. */
   hasFailed(from: number, to: number, kinds: "all" | "load" = "all"): boolean {
     const isOne = (kind: string, at: number) => at >= from && at <= to && (kinds === "all" || kind === kinds);
-    for (const { kind, at } of this.failures) if (isOne(kind, at)) return true;
+    for (const { kind, deadlineAt } of this.failures) if (isOne(kind, deadlineAt)) return true;
     for (const { kind, deadlineAt } of this.questions) if (isOne(kind, deadlineAt)) return true;
     return false;
   }
 
+  /** Whether it has asked the store since then, in vain. */
+  hasTried(sinceIn: number, now: number): boolean {
+    const isOne = (one: Pick<Question, "sentIn" | "deadlineAt">) =>
+      one.sentIn >= sinceIn && one.deadlineAt <= now;
+    return this.failures.some(isOne) || [...this.questions].some(isOne);
+  }
+
   learned(set: TokenSet | undefined, { changes, reachedIn, deadlineAt }: Question, now: number): void {
     const isOther = set?.version !== this.set?.version;
-    const isPerhapsGivenUp = now >= deadlineAt;
+    const isPerhapsGivenUp = now >= deadlineAt; // then core may not have heard it
     const hasOverlapped = changes !== this.changes;
     this.isInDoubt = isPerhapsGivenUp || (hasOverlapped && (isOther || this.isInDoubt));
     if (isOther) this.changes += 1;

@@ -57,8 +57,10 @@ export class RequestWatch {
     );
     const isNotBehind = told === undefined || isNotOlder(refreshToken, told);
     must(isNotBehind, "spent", () => `${by}, and was told that the store holds ${told}`);
-    // "With the store away, a renewal may spend what this process alone holds" (contract, behaviour 9).
-    const isOwn = knowledge.issuedRefresh.has(refreshToken) && knowledge.hasFailed(0, this.#book.world.now);
+    // "With the store away, a renewal may spend what this process alone holds" (contract): it has tried the store.
+    const isOwn =
+      knowledge.issuedRefresh.has(refreshToken) &&
+      knowledge.hasTried(knowledge.lockedIn, this.#book.world.now);
     must(reached !== undefined || isOwn, "spent", () => `${by}, which it has not read under the lock`);
   }
 

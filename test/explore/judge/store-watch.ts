@@ -126,6 +126,7 @@ export class StoreWatch {
   locked(life: Life, retailer: string): void {
     const knowledge = this.#knows(life, retailer);
     knowledge.reached = [];
+    knowledge.lockedIn = this.#book.world.seq;
     knowledge.hasLostLock = false;
   }
 
