@@ -35,7 +35,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function hostsOfStores(): Promise<string[]> {
   const sandbox = await startSandbox();
   await sandbox.close();
-  return sandbox.stores.slice(0, 3).map(({ domainPrefix }) => `${domainPrefix}.localhost`);
+  return ["localhost", ...sandbox.stores.slice(0, 3).map(({ domainPrefix }) => `${domainPrefix}.localhost`)];
 }
 
 describe.each(VERSIONS)("on Node %s", (version) => {

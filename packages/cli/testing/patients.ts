@@ -11,9 +11,9 @@ import koaPassport from "koa-passport";
 import koaSession from "koa-session";
 import { Passport } from "passport";
 import RetailPosStrategy from "passport-retail-pos";
-import { generate } from "selfsigned";
 import { onTestFinished } from "vitest";
 import { listen } from "../../../test/support/listen.js";
+import { newCertificate } from "../../sandbox/src/certificate.js";
 
 /** Where an application lives, and the service that it logs in to. */
 export interface Place {
@@ -64,14 +64,7 @@ export async function tlsPatient(
     until = new Date(Date.now() + 86_400_000),
   }: { names?: string[]; until?: Date } = {},
 ): Promise<Patient & { readonly certificate: string }> {
-  const { private: key, cert } = await generate([{ name: "commonName", value: "patient" }], {
-    notBeforeDate: new Date(until.getTime() - 2 * 86_400_000),
-    notAfterDate: until,
-    extensions: [
-      { name: "basicConstraints", cA: true },
-      { name: "subjectAltName", altNames: names.map((value) => ({ type: 2 as const, value })) },
-    ],
-  });
+  const { key, cert } = await newCertificate(names, until);
   let answer: RequestListener = (_req, res) => res.writeHead(503).end();
   const server = createTlsServer({ key, cert }, (req, res) => answer(req, res));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

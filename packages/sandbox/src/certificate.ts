@@ -9,15 +9,21 @@ export interface Certificate {
 
 const AN_HOUR_MS = 3_600_000;
 const THIRTY_DAYS_MS = 30 * 24 * AN_HOUR_MS;
+const inThirtyDays = () => new Date(Date.now() + THIRTY_DAYS_MS);
 /** What kind of name a subject alternative name is (RFC 5280, section 4.2.1.6). */
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
 /**
- * Makes a certificate for 127.0.0.1, localhost and these hosts. Whoever trusts it has to be told: it is its own
- * authority. It is good for thirty days by the machine's clock, and begins an hour ago, because clocks differ.
+ * Makes a certificate for 127.0.0.1 and these hosts. Whoever trusts it has to be told: it is its own authority.
+ *
+ * @param until when it ends; default in thirty days, by the machine's clock. It begins thirty days and an hour before
+ * that: the hour is for clocks that differ.
  */
-export async function newCertificate(hosts: readonly string[]): Promise<Certificate> {
+export async function newCertificate(
+  hosts: readonly string[],
+  until: Date = inThirtyDays(),
+): Promise<Certificate> {
   const { default: forge } = await import("node-forge"); // read by those who want a certificate only
   const keys = await promisify(generateKeyPair)("rsa", {
     modulusLength: 2048,
@@ -27,8 +33,8 @@ export async function newCertificate(hosts: readonly string[]): Promise<Certific
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = forge.pki.publicKeyFromPem(keys.publicKey);
   certificate.serialNumber = `00${randomBytes(16).toString("hex")}`; // the first byte keeps it positive
-  certificate.validity.notBefore = new Date(Date.now() - AN_HOUR_MS);
-  certificate.validity.notAfter = new Date(Date.now() + THIRTY_DAYS_MS);
+  certificate.validity.notBefore = new Date(until.getTime() - THIRTY_DAYS_MS - AN_HOUR_MS);
+  certificate.validity.notAfter = until;
   const name = [{ name: "commonName", value: "Retail POS sandbox" }];
   certificate.setSubject(name);
   certificate.setIssuer(name);
@@ -38,10 +44,7 @@ export async function newCertificate(hosts: readonly string[]): Promise<Certific
     { name: "extKeyUsage", serverAuth: true },
     {
       name: "subjectAltName",
-      altNames: [
-        { type: IP_ADDRESS, ip: "127.0.0.1" },
-        ...["localhost", ...hosts].map((value) => ({ type: DNS_NAME, value })),
-      ],
+      altNames: [{ type: IP_ADDRESS, ip: "127.0.0.1" }, ...hosts.map((value) => ({ type: DNS_NAME, value }))],
     },
   ]);
   certificate.sign(forge.pki.privateKeyFromPem(keys.privateKey), forge.md.sha256.create());

@@ -120,7 +120,7 @@ describe("what lives nowhere else", () => {
 });
 
 test("with tls every address is https, and the client says which store it wants before it sends anything", async () => {
-  const { key, cert } = await newCertificate(["harbour-coffee.localhost"]);
+  const { key, cert } = await newCertificate(["localhost", "harbour-coffee.localhost"]);
   const asked: string[] = [];
   const SNICallback = (name: string, done: (error: Error | null) => void) => {
     asked.push(name);

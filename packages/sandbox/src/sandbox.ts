@@ -83,7 +83,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 async function tlsOf({ tls, hostPerStore, stores }: Settings): Promise<TlsOptions | undefined> {
   if (tls !== true) return tls;
-  return newCertificate(hostPerStore ? stores.map(({ domainPrefix }) => `${domainPrefix}.localhost`) : []);
+  const hosts = hostPerStore ? stores.map(({ domainPrefix }) => `${domainPrefix}.localhost`) : [];
+  return newCertificate(["localhost", ...hosts]);
 }
 
 /** As long as common proxies in front of a service; Node's own five seconds are shorter than a client's patience. */
