@@ -19,6 +19,8 @@ export interface Question {
   readonly sentAt: number;
   /** When core gives it up. */
   deadlineAt: number;
+  /** The same at the latest: its thread stood still more than once, and timers run late. */
+  latestAt: number;
   /** When it took effect. */
   reachedIn: number;
 }
@@ -91,7 +93,17 @@ export class Knowledge {
     if (kind === "load") this.loads += 1;
     const { loads: number, changes } = this;
     const deadlineAt = now + DEADLINE_MS;
-    const question = { retailer, kind, number, changes, sentIn, sentAt: now, deadlineAt, reachedIn: -1 };
+    const question = {
+      retailer,
+      kind,
+      number,
+      changes,
+      sentIn,
+      sentAt: now,
+      deadlineAt,
+      latestAt: deadlineAt,
+      reachedIn: -1,
+    };
     this.questions.add(question);
     return question;
   }
@@ -113,6 +125,7 @@ export class Knowledge {
   stoodStill(before: number, now: number): void {
     for (const question of this.questions) {
       const lastFrom = question.deadlineAt - LAST_MS;
+      if (lastFrom <= now && before <= question.latestAt) question.latestAt = now + LAST_MS;
       if (before < lastFrom && lastFrom <= now) question.deadlineAt = now + LAST_MS;
       else if (before < question.deadlineAt && question.deadlineAt <= now) question.deadlineAt = now;
     }
@@ -122,7 +135,8 @@ export class Knowledge {
   hasFailed(from: number, to: number, kinds: "all" | "load" = "all"): boolean {
     const isOne = (kind: string, at: number) => at >= from && at <= to && (kinds === "all" || kind === kinds);
     for (const { kind, deadlineAt } of this.failures) if (isOne(kind, deadlineAt)) return true;
-    for (const { kind, deadlineAt } of this.questions) if (isOne(kind, deadlineAt)) return true;
+    for (const { kind, deadlineAt, latestAt } of this.questions)
+      if (deadlineAt <= to && isOne(kind, Math.min(latestAt, to))) return true;
     return false;
   }
 
