@@ -33,7 +33,7 @@ export class RequestWatch {
     const request: Request = {
       sender: life,
       refreshToken,
-      instead: reached?.access.value,
+      instead: insteadOf(knowledge, reached),
       sentIn: this.#book.world.seq,
       sentAt: this.#book.world.now,
       isHidden: knowledge.hasLostLock,
@@ -79,8 +79,9 @@ export class RequestWatch {
     reached: TokenSet | undefined,
     by: string,
   ): void {
-    const instead = reached?.access.value;
-    if (this.#book.knows(life, retailer).hasLostLock) return;
+    const knowledge = this.#book.knows(life, retailer);
+    const instead = insteadOf(knowledge, reached);
+    if (knowledge.hasLostLock) return;
     for (const before of this.#book.of(retailer).requests) {
       if (before.refreshToken !== refreshToken || before.isHidden || before.unseenBy.has(life)) continue;
       const isAgain = before.instead === instead && before.state !== "failed";
@@ -139,6 +140,11 @@ export class RequestWatch {
   }
 
   readonly must: Book["must"] = (condition, promise, what) => this.#book.must(condition, promise, what);
+}
+
+/** Which access token a request is to replace: the one in the store, or the last that this process alone holds. */
+function insteadOf({ issued }: Knowledge, reached: TokenSet | undefined): string | undefined {
+  return reached ? reached.access.value : [...issued.keys()].at(-1);
 }
 
 /** What a process makes of a reset: by its clock it may be over, or absurd, and then a minute counts (behaviour 7). */
