@@ -12,16 +12,16 @@ declare module "@fastify/secure-session" {
 const NAME = "fastify-login";
 const TWO_WEEKS_S = 14 * 24 * 60 * 60;
 
-/**
- * Adds `request.session`, which is kept in a sealed cookie.
- *
- * @returns the `Set-Cookie` line of somebody who logs in.
- */
-export function addSession(
-  app: FastifyInstance,
-  secret: string,
-  isSecure: boolean,
-): (store: string) => string {
+/** What a request and an answer of the platform, which know no `request.session`, say of it. */
+export interface Session {
+  /** The `Set-Cookie` line of somebody who logs in. */
+  begin(store: string): string;
+  /** Who is logged in. */
+  storeOf(request: Request): string | undefined;
+}
+
+/** Adds `request.session`, which is kept in a sealed cookie. */
+export function addSession(app: FastifyInstance, secret: string, isSecure: boolean): Session {
   const cookieName = isSecure ? `__Host-${NAME}` : NAME;
   const cookie = {
     path: "/",
@@ -32,8 +32,14 @@ export function addSession(
   };
   const key = createHash("sha256").update(`session\n${secret}`).digest();
   app.register(secureSession, { key, cookieName, cookie, expiry: TWO_WEEKS_S });
-  return (store) => {
-    const session = app.encodeSecureSession(app.createSecureSession({ store }));
-    return app.serializeCookie(cookieName, session, cookie);
+  return {
+    begin(store) {
+      const session = app.encodeSecureSession(app.createSecureSession({ store }));
+      return app.serializeCookie(cookieName, session, cookie);
+    },
+    storeOf(request) {
+      const sealed = app.parseCookie(request.headers.get("cookie") ?? "")[cookieName];
+      return sealed ? app.decodeSecureSession(sealed)?.get("store") : undefined;
+    },
   };
 }

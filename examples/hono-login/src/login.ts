@@ -8,8 +8,6 @@ type Given = Pick<WebLoginOptions, "client" | "secret" | "clock">;
 
 /** The login, and the bearer of whoever is logged in. */
 export function addLogin(app: Hono<Env>, session: Session, given: Given): void {
-  /** Who was logged in when a callback came. */
-  const loggedIn = new WeakMap<Request, string | undefined>();
   const { start, callback } = webLogin({
     ...given,
     onLogin: async ({ login }) => {
@@ -17,12 +15,9 @@ export function addLogin(app: Hono<Env>, session: Session, given: Given): void {
       const headers = { location: "/products", "set-cookie": await session.begin(login.domainPrefix) };
       return new Response(null, { status: 303, headers });
     },
-    onFailure: (failure) => showFailure(failure, loggedIn.get(failure.request)),
+    onFailure: (failure) => showFailure(failure, session.storeOf(failure.request)),
   });
   app.get("/auth/retail-pos", (c) => start(c.req.raw));
-  app.get("/auth/retail-pos/callback", (c) => {
-    loggedIn.set(c.req.raw, c.var.store);
-    return callback(c.req.raw);
-  });
+  app.get("/auth/retail-pos/callback", (c) => callback(c.req.raw));
   app.use("/products", bearer({ client: given.client, retailer: (c) => c.get("store") }));
 }

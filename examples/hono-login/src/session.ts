@@ -26,16 +26,21 @@ export function signedSession(secret: string, isSecure: boolean, clock = Date.no
     ...(isSecure && { prefix: "host" }),
   };
 
+  const stores = new WeakMap<Request, string | undefined>();
+
   /** Puts the store on `c.var.store`. */
   const read: MiddlewareHandler<Env> = async (c, next) => {
     const value = await getSignedCookie(c, secret, NAME, options.prefix);
     const [store, endsAt] = (value || "").split(".");
     c.set("store", clock() < Number(endsAt) ? store : undefined);
+    stores.set(c.req.raw, c.get("store"));
     await next();
   };
 
   return {
     read,
+    /** Who is logged in, for code that has the request and no context: the page of a login that failed. */
+    storeOf: (request: Request) => stores.get(request),
     /** The `Set-Cookie` line of somebody who logs in. */
     begin: (store: string) =>
       generateSignedCookie(NAME, `${store}.${clock() + TWO_WEEKS_MS}`, secret, options),

@@ -21,8 +21,7 @@ export interface StoredTokenSourceOptions {
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function storedTokenSources(options: StoredTokenSourceOptions): (known: HeldTokens) => TokenSource {
   const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
-  const functions = { token, tokenNow };
-  return (known) => new SourceOfOne(known, functions);
+  return sourcesWith({ token, tokenNow });
 
   async function token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken> {
     const { signal, rejected } = ask ?? {};
@@ -57,8 +56,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       if (reason) throw reason;
       try {
         const renewed = (await renewals.renew(held, set)).set;
-        // A token that ended while it was saved is good for those who asked for it, not for those who joined later.
-        // Somebody who was given it first may have reported it by now.
+        // Ended while it was saved: good for who asked, not for who joined later. Reported by now: good for nobody.
         const isGood = !isJoining || joined > 0 || held.isLive(renewed);
         if (isGood && !held.isRejected(renewed.access.value)) return renewed.access;
       } catch (error) {
@@ -105,6 +103,10 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
 interface Functions {
   token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken>;
   tokenNow(known: HeldTokens): AccessToken | undefined;
+}
+
+function sourcesWith(functions: Functions): (known: HeldTokens) => TokenSource {
+  return (known) => new SourceOfOne(known, functions);
 }
 
 /** There may be a million. Functions of its own would take five times the memory, so they are made when asked for. */
