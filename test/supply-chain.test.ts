@@ -42,7 +42,7 @@ const DEPENDENCIES: Record<string, string[]> = {
     "@types/passport-oauth2",
     "passport-oauth2",
   ],
-  sandbox: ["@retail-pos/core"],
+  sandbox: ["@retail-pos/core", "node-forge"],
   "sealed-store": ["@retail-pos/core", "jose"],
   "store-postgres": ["@retail-pos/core"],
   "store-redis": ["@retail-pos/core"],

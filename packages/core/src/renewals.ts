@@ -75,10 +75,11 @@ export function renewals(options: RenewalOptions): Renewals {
       if (!(error instanceof ReconnectRequiredError)) throw error;
       return live(held, await newerThanRefused(held, stored));
     }
+    const problem = uselessness(held, answer);
     const next = renewed(stored, answer, versions.next());
     const kept = await held.replace(stored, next); // saved before anybody sees it
     if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
-    throwIfUseless(held, answer);
+    if (problem) throw problem;
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
     if (kept.version !== next.version) return live(held, kept);
     events.renewed(stored, next, answer.requestedAt);
@@ -156,12 +157,12 @@ function adopted(set: TokenSet): Renewal {
   return { set, isIssuedHere: false };
 }
 
-/** The answer is saved by now; but callers may have no use for it. */
-function throwIfUseless(held: HeldTokens, { response: { access } }: TokenAnswer): void {
-  if (access && !held.isRejected(access.value)) return;
+/** Why callers have no use for an answer. It is saved all the same. */
+function uselessness(held: HeldTokens, { response: { access } }: TokenAnswer): RetailPosError | undefined {
+  if (access && !held.isRejected(access.value)) return undefined;
   const issued = `The token endpoint of retailer "${held.domainPrefix}" issued`;
-  if (access) throw new RejectedByApiError(`${issued} an access token again that the API rejects`, held);
-  throw new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
+  if (access) return new RejectedByApiError(`${issued} an access token again that the API rejects`, held);
+  return new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
 }
 
 /** R4: a new refresh token replaces the old one; the old one stays if there is none. The same for the access token. */

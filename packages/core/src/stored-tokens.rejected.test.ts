@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DAY_MS, failureOf, json, oauthError, settled, start, T0 } from "../testing/fake-service.js";
+import { DAY_MS, failureOf, json, later, oauthError, settled, start, T0 } from "../testing/fake-service.js";
 import {
   RateLimitedError,
   ReconnectRequiredError,
@@ -222,3 +222,29 @@ async function rejectHeld(source: TokenSource, times: number): Promise<void> {
     await source.token({ rejected: value }).catch(() => {});
   }
 }
+
+test("a token that is reported while it is being saved is renewed once more, and nobody meets an error", async () => {
+  const memory = memoryStore();
+  const gate = later();
+  let isHeld = false;
+  const store = {
+    ...memory,
+    async save(...asked: Parameters<typeof memory.save>) {
+      const isSaved = await memory.save(...asked);
+      if (isHeld) await gate.promise;
+      return isSaved;
+    },
+  };
+  const { login, shop, time, value } = start({ store, cacheMs: 0 });
+  await login();
+  time.now = T0 + DAY_MS;
+  isHeld = true;
+  const waiting = value();
+  await settled();
+  const reporting = shop.token({ rejected: "access-shop-2" }); // another process read it, and met a 401
+  await settled();
+  isHeld = false;
+  gate.resolve();
+  expect(await waiting).toBe("access-shop-3");
+  expect((await reporting).value).toBe("access-shop-3");
+});
