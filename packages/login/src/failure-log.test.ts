@@ -4,7 +4,7 @@ import { failureLog } from "./failure-log.js";
 
 afterEach(() => {
   vi.unstubAllEnvs();
-  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
 const failure = { code: "state_unknown", message: "No login is under way in this browser" };
@@ -88,6 +88,6 @@ function onConsole(env: string | undefined): string[] {
   const lines: string[] = [];
   vi.stubEnv("NODE_ENV", env);
   vi.stubEnv("NODE_TEST_CONTEXT", undefined);
-  vi.spyOn(console, "warn").mockImplementation((line: string) => void lines.push(line));
+  vi.stubGlobal("console", { ...console, warn: (line: string) => void lines.push(line) });
   return lines;
 }
