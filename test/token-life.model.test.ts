@@ -6,8 +6,21 @@ import { openWorld, type Setting } from "./support/model/world.js";
 
 // Waiting for a store that fails or a service that is silent takes no time; the service's and the
 // application's clocks are virtual anyway.
-beforeAll(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterAll(() => void vi.useRealTimers());
+beforeAll(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.spyOn(AbortSignal, "timeout").mockImplementation(atOnce);
+});
+afterAll(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** Core waits for an answer that is late by a signal of the platform, whose time is real. Here nobody answers late. */
+function atOnce(): AbortSignal {
+  const controller = new AbortController();
+  queueMicrotask(() => controller.abort());
+  return controller.signal;
+}
 
 const settings: fc.Arbitrary<Setting> = fc.record({
   rotation: fc.constantFrom("always", "always", "never", "sometimes"),
