@@ -3,7 +3,6 @@ import { site, webBrowser } from "../testing/site.js";
 import { failureLog } from "./failure-log.js";
 
 afterEach(() => {
-  vi.unstubAllEnvs();
   vi.unstubAllGlobals();
 });
 
@@ -18,25 +17,24 @@ describe("why a login failed is on the console", () => {
     ["test", false],
     ["staging", false],
   ])("with NODE_ENV %j: %j", (env, isTold) => {
-    const lines = onConsole(env);
-    failureLog(undefined)(failure);
+    const lines = onConsole();
+    logIn(env)(failure);
     expect(lines).toHaveLength(isTold ? 1 : 0);
-    failureLog(false)(failure);
+    logIn(env, false)(failure);
     expect(lines).toHaveLength(isTold ? 1 : 0);
-    failureLog(true)(failure);
+    logIn(env, true)(failure);
     expect(lines).toHaveLength(isTold ? 2 : 1);
   });
 
   test("but not under node --test, which sets no NODE_ENV", () => {
-    const lines = onConsole(undefined);
-    vi.stubEnv("NODE_TEST_CONTEXT", "child-v8");
-    failureLog(undefined)(failure);
+    const lines = onConsole();
+    logIn(undefined, undefined, "child-v8")(failure);
     expect(lines).toEqual([]);
   });
 
   test("as one line, which has the code, the message, the page to read, and how to switch it off", () => {
-    const lines = onConsole("development");
-    failureLog(undefined)({ ...failure, message: "one\ntwo" });
+    const lines = onConsole();
+    logIn("development")({ ...failure, message: "one\ntwo" });
     expect(lines).toEqual([
       "A login failed (state_unknown): one two. This is said once; logFailures: false switches it off. More: " +
         "https://github.com/retail-pos/auth/blob/main/docs/troubleshooting.md#a-login-fails-infocode",
@@ -44,8 +42,8 @@ describe("why a login failed is on the console", () => {
   });
 
   test("once for each reason, and twenty in all", () => {
-    const lines = onConsole("development");
-    const log = failureLog(undefined);
+    const lines = onConsole();
+    const log = logIn("development");
     for (let times = 0; times < 3; times += 1) log(failure);
     expect(lines).toHaveLength(1);
     for (let count = 0; count < 50; count += 1) log({ ...failure, message: `the service's word ${count}` });
@@ -54,7 +52,7 @@ describe("why a login failed is on the console", () => {
 });
 
 test("a logger of the application's gets the line instead, and may throw", () => {
-  const lines = onConsole("production");
+  const lines = onConsole();
   const own: string[] = [];
   failureLog((line) => own.push(line))(failure);
   expect(own).toEqual([expect.stringContaining("state_unknown")]);
@@ -84,10 +82,13 @@ test("webLogin tells of each failed login; none of its secrets", async () => {
   expect(lines.join()).not.toContain(back.searchParams.get("state"));
 });
 
-function onConsole(env: string | undefined): string[] {
+function onConsole(): string[] {
   const lines: string[] = [];
-  vi.stubEnv("NODE_ENV", env);
-  vi.stubEnv("NODE_TEST_CONTEXT", undefined);
   vi.stubGlobal("console", { ...console, warn: (line: string) => void lines.push(line) });
   return lines;
+}
+
+/** A log in a program with this environment. */
+function logIn(NODE_ENV: string | undefined, logFailures?: boolean, NODE_TEST_CONTEXT?: string) {
+  return failureLog(logFailures, () => ({ NODE_ENV, NODE_TEST_CONTEXT }));
 }

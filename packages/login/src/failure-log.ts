@@ -1,6 +1,11 @@
 /** Tells a developer why logins fail: `true` on the console, a function to a logger, `false` nowhere. */
 export type LogFailures = boolean | ((line: string) => void);
 
+interface Environment {
+  readonly NODE_ENV?: string | undefined;
+  readonly NODE_TEST_CONTEXT?: string | undefined;
+}
+
 /** Where each code has its row. */
 const PAGE = "https://github.com/retail-pos/auth/blob/main/docs/troubleshooting.md#a-login-fails-infocode";
 
@@ -12,17 +17,20 @@ const MOST_LINES = 20;
  * `Forbidden`. Nothing in a line comes from a stranger. A logger that throws changes nothing.
  *
  * @param logFailures default: `true` while `NODE_ENV` is "development" or not set, and no `node --test` is running.
+ * @param environment asked with each failure, because programs set the variable after they load us; default
+ * `process.env`. Where there is none, nothing is told by default.
  * @throws {TypeError} naming `logFailures`.
  */
 export function failureLog(
   logFailures: LogFailures | undefined,
+  environment: () => Environment | undefined = () => globalThis.process?.env,
 ): (failure: { code: string; message: string }) => void {
   if (!["undefined", "boolean", "function"].includes(typeof logFailures))
     throw new TypeError("logFailures must be true, false or a function");
   const told = new Set<string>();
 
   return ({ code, message }) => {
-    const isWanted = logFailures ?? isDevelopment();
+    const isWanted = logFailures ?? isDevelopment(environment());
     if (!isWanted || told.has(message) || told.size >= MOST_LINES) return;
     told.add(message);
     const why = `A login failed (${code}): ${message}.`.replace(/\s+/g, " ");
@@ -36,8 +44,8 @@ export function failureLog(
   };
 }
 
-/** Asked with each failure: programs set the variable after they load us. */
-function isDevelopment(): boolean {
-  const { NODE_ENV, NODE_TEST_CONTEXT } = globalThis.process?.env ?? { NODE_ENV: "unknown" };
+function isDevelopment(environment: Environment | undefined): boolean {
+  if (!environment) return false;
+  const { NODE_ENV, NODE_TEST_CONTEXT } = environment;
   return (!NODE_ENV || NODE_ENV === "development") && NODE_TEST_CONTEXT === undefined;
 }
