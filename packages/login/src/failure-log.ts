@@ -1,11 +1,6 @@
 /** Tells a developer why logins fail: `true` on the console, a function to a logger, `false` nowhere. */
 export type LogFailures = boolean | ((line: string) => void);
 
-interface Environment {
-  readonly NODE_ENV?: string | undefined;
-  readonly NODE_TEST_CONTEXT?: string | undefined;
-}
-
 /** Where each code has its row. */
 const PAGE = "https://github.com/retail-pos/auth/blob/main/docs/troubleshooting.md#a-login-fails-infocode";
 
@@ -23,7 +18,7 @@ const MOST_LINES = 20;
  */
 export function failureLog(
   logFailures: LogFailures | undefined,
-  environment: () => Environment | undefined = () => globalThis.process?.env,
+  environment: () => Readonly<Record<string, string | undefined>> | undefined = () => globalThis.process?.env,
 ): (failure: { code: string; message: string }) => void {
   if (!["undefined", "boolean", "function"].includes(typeof logFailures))
     throw new TypeError("logFailures must be true, false or a function");
@@ -44,7 +39,7 @@ export function failureLog(
   };
 }
 
-function isDevelopment(environment: Environment | undefined): boolean {
+function isDevelopment(environment: Readonly<Record<string, string | undefined>> | undefined): boolean {
   if (!environment) return false;
   const { NODE_ENV, NODE_TEST_CONTEXT } = environment;
   return (!NODE_ENV || NODE_ENV === "development") && NODE_TEST_CONTEXT === undefined;

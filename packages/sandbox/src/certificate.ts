@@ -32,7 +32,7 @@ export async function newCertificate(
   });
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = forge.pki.publicKeyFromPem(keys.publicKey);
-  certificate.serialNumber = `00${randomBytes(16).toString("hex")}`; // the first byte keeps it positive
+  certificate.serialNumber = `01${randomBytes(15).toString("hex")}`; // positive, and without a zero in front (X.690)
   certificate.validity.notBefore = new Date(until.getTime() - THIRTY_DAYS_MS - AN_HOUR_MS);
   certificate.validity.notAfter = until;
   const name = [{ name: "commonName", value: "Retail POS sandbox" }];
