@@ -26,6 +26,18 @@ describe("a memory store", () => {
     expect(loaded && ["refusedAt" in loaded, "expiresAt" in loaded.access]).toEqual([false, false]);
   });
 
+  test.each([
+    { issuedAt: 0.1, expiresAt: 0.3 },
+    { issuedAt: 5, expiresAt: 4.5 },
+    { issuedAt: Number.MAX_VALUE, expiresAt: -1 },
+    { issuedAt: 1e-300, expiresAt: 2 ** 53 },
+  ])("gives back the very instants, however odd: $issuedAt, $expiresAt", async ({ issuedAt, expiresAt }) => {
+    const store = memoryStore();
+    const odd = set({ access: { value: "a", expiresAt }, issuedAt });
+    await store.save(odd);
+    expect(await store.load(shop)).toEqual(odd);
+  });
+
   test("without `replacing` saves over anything", async () => {
     const store = memoryStore();
     await store.save(set({ version: "1" }));

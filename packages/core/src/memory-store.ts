@@ -9,12 +9,18 @@ import type { TokenStore } from "./token-store.js";
 /** A set as one flat object. With many retailers, these take most of the memory. */
 interface Kept {
   readonly value: string;
-  readonly expiresAt: number | undefined;
   readonly refreshToken: string;
   readonly issuedAt: number;
+  /** From `issuedAt` to `expiresAt`: a small whole number, which V8 keeps without an object. */
+  readonly lifeMs: number | undefined;
   readonly version: string;
-  /** Fields that few sets have. */
-  readonly rest?: Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope">;
+  /** What few sets have. */
+  readonly rest?: Rest;
+}
+
+interface Rest extends Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope"> {
+  /** If it is not exactly `issuedAt` and `lifeMs` later. */
+  readonly expiresAt: number | undefined;
 }
 
 /**
@@ -81,14 +87,21 @@ function sortedNames(sets: ReadonlyMap<DomainPrefix, unknown>) {
 
 function flat({ access, refreshToken, issuedAt, version, refusedAt, limitedUntil, scope }: TokenSet): Kept {
   const { value, expiresAt } = access;
+  const lifeMs = expiresAt === undefined ? undefined : Math.floor(expiresAt - issuedAt);
+  const kept = { value, refreshToken, issuedAt, lifeMs, version };
+  const isExact = lifeMs === undefined || issuedAt + lifeMs === expiresAt;
   const isPlain = refusedAt === undefined && limitedUntil === undefined && scope === undefined;
-  if (isPlain) return { value, expiresAt, refreshToken, issuedAt, version };
-  const rest = { refusedAt, limitedUntil, scope } as NonNullable<Kept["rest"]>;
-  return { value, expiresAt, refreshToken, issuedAt, version, rest };
+  if (isPlain && isExact) return kept;
+  return { ...kept, rest: { expiresAt, refusedAt, limitedUntil, scope } as Rest };
 }
 
 function setOf(domainPrefix: DomainPrefix, kept: Kept): TokenSet {
-  const { value, expiresAt, refreshToken, issuedAt, version, rest } = kept;
+  const { value, refreshToken, issuedAt, lifeMs, version, rest } = kept;
+  const { expiresAt = endOf(issuedAt, lifeMs), ...marks } = rest ?? {};
   const access = expiresAt === undefined ? { value } : { value, expiresAt };
-  return quiet({ domainPrefix, access, refreshToken, issuedAt, version, ...rest });
+  return quiet({ domainPrefix, access, refreshToken, issuedAt, version, ...marks });
+}
+
+function endOf(issuedAt: number, lifeMs: number | undefined): number | undefined {
+  return lifeMs === undefined ? undefined : issuedAt + lifeMs;
 }
