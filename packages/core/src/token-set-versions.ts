@@ -40,12 +40,12 @@ function onePiece(...parts: readonly string[]): string {
   return parts.join("");
 }
 
-/** 122 random bits: a random UUID (RFC 9562) in 22 characters. */
+/** 90 random bits of a UUID (RFC 9562) in 16 characters: only the versions of one retailer need to differ. */
 function randomText(): string {
   const hex = crypto.randomUUID().replaceAll("-", "");
   let bytes = "";
-  for (let at = 0; at < 32; at += 2) bytes += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16));
-  return btoa(bytes).slice(0, 22).replaceAll("+", "-").replaceAll("/", "_");
+  for (let at = 0; at < 24; at += 2) bytes += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16));
+  return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_");
 }
 
 /** FNV-1a, 32 bits: two client ids should differ; nobody would gain by making them equal. */
