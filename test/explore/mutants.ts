@@ -50,13 +50,13 @@ const GUARDS: readonly Mutant[] = [
     "this.#hold(set, question);",
     { story: "a login and a disconnect at once" },
   ),
-  dropped("changes are not counted", "if (set?.version !== this.#set?.version) this.#changes += 1;", {
+  dropped("changes are not counted", "if (!this.isCopyOf(set)) this.#changes += 1;", {
     story: "a login and a disconnect at once",
   }),
   swapped(
     "age counts from the answer",
-    "this.#checked(question?.at ?? this.#around.clock());",
-    "this.#checked(this.#around.clock());",
+    "this.#checked(set, question?.at ?? this.#around.clock());",
+    "this.#checked(set, this.#around.clock());",
     { story: "a copy that was slow to come" },
   ),
   swapped(
@@ -137,10 +137,10 @@ const COMPARISONS: readonly Mutant[] = [
     "return !isExpired(set, now);",
   ),
   swapped("a rejected copy is good", "!this.isUnsaved && this.isLive(set);", "!this.isUnsaved;"),
-  dropped("a rejection is not noted in the copy", "if (isBelieved) this.goodForMs = 0;"),
+  dropped("a rejection is not noted in the copy", "if (isBelieved) this.#goodForMs = 0;"),
   dropped(
     "a rejection is noted after the look",
-    "if (held.set && held.set.access.value === rejected) held.reject(held.set);",
+    "if (held.access?.value === rejected && held.set) held.reject(held.set);",
   ),
   swapped(
     "early is a tenth of the life",
@@ -231,7 +231,7 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "the store's failure hides a live copy",
-    "if (!this.#set || !this.isLive(this.#set)) throw error;",
+    "if (!set || !this.isLive(set)) throw error;",
     "throw error;",
   ),
   dropped(

@@ -1,18 +1,21 @@
 import type { CheckedStore } from "./checked-store.js";
 import { mayReplace } from "./compare-and-set.js";
 import type { DomainPrefix } from "./domain-prefix.js";
+import { HeldSet } from "./held-set.js";
 import { Rejections } from "./rejected-tokens.js";
 import { longestPauseAfter } from "./renewal-back-off.js";
 import type { RetailerClient } from "./retailer-client.js";
 import { untilOver } from "./single-flight.js";
 import { unref } from "./timers.js";
 import { isExpired, renewalDueAt } from "./token-life.js";
-import type { AccessToken, TokenSet } from "./token-set.js";
+import type { TokenSet } from "./token-set.js";
 
 /** The parts that all retailers of one application share. */
 export interface Surroundings {
   readonly store: CheckedStore;
   readonly clock: () => number;
+  /** What the clock said at first. */
+  readonly startedAt: number;
   readonly cacheMs: number;
   readonly renewEarlyMs: number;
   /** The store did not take a set; this process keeps it and goes on trying. */
@@ -78,18 +81,16 @@ const MOST_UNSAVED = 16;
  * - Unsaved: the store may have taken a save whose answer was lost. While a set is unsaved, every set that the store
  *   may hold is remembered, and any of these may be replaced.
  */
-export class HeldTokens {
-  // Read on the way that nearly every call goes, and written in this class only.
-  /** Handed out, and nothing else needs to be done, while the copy is younger than `goodForMs`. */
-  access: AccessToken | undefined = undefined;
-  /** Milliseconds from `checkedAt` on. A whole number, because V8 keeps those without an object. */
-  goodForMs = 0;
-  /** The copy is the answer to a question; this is when that question was sent, epoch milliseconds. */
-  checkedAt: number = Number.NEGATIVE_INFINITY;
-  readonly domainPrefix: DomainPrefix;
+export class HeldTokens extends HeldSet {
+  /** So long after the copy was checked, its token is handed out and nothing else needs to be done. */
+  #goodForMs = 0;
+  /**
+   * The copy is the answer to a question; this is when that question was sent. Milliseconds since this process's start,
+   * because V8 keeps small whole numbers without an object.
+   */
+  #checkedAt: number | undefined = undefined;
 
   readonly #around: Surroundings;
-  #set: TokenSet | undefined = undefined;
   /** How often the copy was replaced by another set. */
   #changes = 0;
   /** The number of questions sent so far, and the number of the one that the copy answers. */
@@ -99,12 +100,8 @@ export class HeldTokens {
   #unsettled: Unsettled | undefined = undefined;
 
   constructor(domainPrefix: DomainPrefix, around: Surroundings) {
-    this.domainPrefix = domainPrefix;
+    super(domainPrefix);
     this.#around = around;
-  }
-
-  get set(): TokenSet | undefined {
-    return this.#set;
   }
 
   /** The renewal under way. */
@@ -138,7 +135,18 @@ export class HeldTokens {
 
   /** Another object takes this one's place: callers that still have this one go there. */
   retire(): void {
-    this.goodForMs = 0;
+    this.#goodForMs = 0;
+  }
+
+  /** How long ago the copy was compared with the store, milliseconds. Below 0, if the clock was put back. */
+  ageMs(now: number): number {
+    return now - this.#around.startedAt - (this.#checkedAt ?? NEVER);
+  }
+
+  /** Whether the copy's token may be handed out and nothing else needs to be done. Nearly every call ends here. */
+  isGood(now: number): boolean {
+    const ageMs = this.ageMs(now);
+    return ageMs >= 0 && ageMs < this.#goodForMs;
   }
 
   isLive(set: TokenSet, now: number = this.#around.clock()): boolean {
@@ -151,8 +159,8 @@ export class HeldTokens {
 
   /** Whether the copy may be used without asking the store. */
   isTrusted(now: number = this.#around.clock()): boolean {
-    const ageMs = now - this.checkedAt;
-    return this.#set !== undefined && (this.isUnsaved || (ageMs >= 0 && ageMs < this.#around.cacheMs));
+    const ageMs = this.ageMs(now);
+    return this.access !== undefined && (this.isUnsaved || (ageMs >= 0 && ageMs < this.#around.cacheMs));
   }
 
   /** Notes that the API rejected this set's access token. False: not believed, since the API rejects every token. */
@@ -160,7 +168,7 @@ export class HeldTokens {
     const unsettled = this.#unsettle();
     unsettled.rejections ??= new Rejections();
     const isBelieved = unsettled.rejections.note(set, this.#around.clock());
-    if (isBelieved) this.goodForMs = 0;
+    if (isBelieved) this.#goodForMs = 0;
     return isBelieved;
   }
 
@@ -195,9 +203,9 @@ export class HeldTokens {
   async reload(): Promise<TokenSet | undefined> {
     if (this.isUnsaved) await this.saveAgain();
     for (;;) {
-      if (this.isUnsaved) return this.#set;
+      if (this.isUnsaved) return this.set;
       const question = this.#ask();
-      const stored = await this.#around.store.load(this.domainPrefix, this.#set);
+      const stored = await this.#around.store.load(this.domainPrefix, this.set);
       if (this.#agrees(stored, question)) return this.#hold(stored, question);
     }
   }
@@ -291,7 +299,7 @@ export class HeldTokens {
   }
 
   async #trySaving(): Promise<void> {
-    const set = this.#set;
+    const set = this.set;
     const question = this.#ask();
     try {
       const kept = set && (await this.#around.store.putQuietly(set, this.#unsettle().unsavedOver));
@@ -313,7 +321,7 @@ export class HeldTokens {
 
   /** The store did not take the set. A login or a disconnect that became known meanwhile still wins. */
   #keepUnsaved(next: TokenSet, replacing: readonly TokenSet[], error: unknown): TokenSet | undefined {
-    const known = this.#set;
+    const known = this.set;
     if (!known || !mayReplace(known, replacing, next)) return known;
     if (!this.isUnsaved) this.#saveLater();
     this.#hold(next, undefined, replacing);
@@ -350,10 +358,11 @@ export class HeldTokens {
     try {
       return await this.reload();
     } catch (error) {
-      if (!this.#set || !this.isLive(this.#set)) throw error;
-      this.#checked(this.#around.clock());
+      const { set } = this;
+      if (!set || !this.isLive(set)) throw error;
+      this.#checked(set, this.#around.clock());
       this.#around.unread(this, error);
-      return this.#set;
+      return set;
     }
   }
 
@@ -364,7 +373,7 @@ export class HeldTokens {
 
   /** The guard against overlaps: the copy is the same as when the question was sent, or the answer says the same. */
   #agrees(answer: TokenSet | undefined, { changes }: Question): boolean {
-    return this.#changes === changes || answer?.version === this.#set?.version;
+    return this.#changes === changes || this.isCopyOf(answer);
   }
 
   /** Makes a set the copy. Without a question, the store has not answered: the set is unsaved. */
@@ -373,26 +382,23 @@ export class HeldTokens {
     question: Question | undefined,
     unsavedOver: readonly TokenSet[] = NONE,
   ): TokenSet | undefined {
-    if (set) Object.freeze(set.access); // it is handed out
-    if (set?.version !== this.#set?.version) this.#changes += 1;
-    this.#set = set;
+    if (!this.isCopyOf(set)) this.#changes += 1;
+    this.copy(set);
     if (unsavedOver.length > 0 || this.isUnsaved) {
       this.#unsettle().unsavedOver = unsavedOver;
       this.#settle();
     }
     this.#answered = Math.max(this.#answered, question?.order ?? 0);
-    this.#checked(question?.at ?? this.#around.clock());
+    this.#checked(set, question?.at ?? this.#around.clock());
     return set;
   }
 
   /** The copy was compared with the store at this time; works out until when it may be handed out without more. */
-  #checked(at: number): void {
-    const set = this.#set;
-    const { cacheMs, renewEarlyMs } = this.#around;
-    this.checkedAt = at;
-    this.access = set?.access;
+  #checked(set: TokenSet | undefined, at: number): void {
+    const { startedAt, cacheMs, renewEarlyMs } = this.#around;
+    this.#checkedAt = Math.floor(at - startedAt);
     const isGood = set !== undefined && !this.isUnsaved && this.isLive(set);
-    this.goodForMs = isGood ? Math.floor(Math.min(cacheMs, renewalDueAt(set, renewEarlyMs) - at)) : 0;
+    this.#goodForMs = isGood ? Math.floor(Math.min(cacheMs, renewalDueAt(set, renewEarlyMs) - at)) : 0;
   }
 
   /** Perhaps this very change has replaced the copy: if the store cannot be asked, no token is better than that. */
@@ -403,8 +409,8 @@ export class HeldTokens {
 
   /** The next caller looks at the store. */
   #distrust(): void {
-    this.checkedAt = Number.NEGATIVE_INFINITY;
-    this.goodForMs = 0;
+    this.#checkedAt = undefined;
+    this.#goodForMs = 0;
   }
 
   #unsettle(): Unsettled {
@@ -419,6 +425,7 @@ export class HeldTokens {
 }
 
 const NONE: readonly never[] = [];
+const NEVER = Number.NEGATIVE_INFINITY;
 
 const AT_REST: Unsettled = {
   look: undefined,

@@ -17,17 +17,17 @@ test("a retailer stays the same object while it is known", () => {
   expect(retailers.get(shop)).toBe(retailers.of(shop));
 });
 
-test("those in use stay, however many they are", () => {
+test("those in use stay, however many they are", async () => {
   const { known, meet } = start();
-  meet(100_000);
+  await meet(100_000);
   expect(known()).toHaveLength(100_000);
 });
 
-test("of those that nobody asked for within a minute, ten thousand stay: the latest", () => {
+test("of those that nobody asked for within a minute, ten thousand stay: the latest", async () => {
   const { known, meet, time } = start();
-  meet(100_000);
+  await meet(100_000);
   time.now += MINUTE_MS;
-  meet(1, "new");
+  await meet(1, "new");
   expect(known()).toHaveLength(10_000);
   expect(known().at(-1)?.domainPrefix).toBe("new-0");
   expect(known()[0]?.domainPrefix).toBe("shop-90001");
@@ -35,18 +35,18 @@ test("of those that nobody asked for within a minute, ten thousand stay: the lat
 
 test("one with something to lose stays: work under way, an unsaved set, a rejected token", async () => {
   const { known, meet, time, store } = start();
-  const [looking, renewing, loggingIn, unsaved, rejected] = meet(20_000) as HeldTokens[];
+  const [looking, renewing, loggingIn, unsaved, rejected] = await meet(20_000);
   store.load = () => new Promise(() => {});
   void looking?.look(looking.asked);
   void renewing?.renewOnce(() => new Promise(() => {}));
   void loggingIn?.logIn(undefined, () => new Promise(() => {}));
-  store.load = async () => set("shop-3" as DomainPrefix);
+  store.load = async (name) => (name === "shop-3" ? set(name) : undefined);
   store.save = async () => Promise.reject(new Error("away"));
   const stored = (await unsaved?.reload()) as TokenSet;
   await unsaved?.mark(stored, { ...stored, version: "marked", refusedAt: time.now });
   rejected?.reject(set(rejected.domainPrefix));
   time.now += MINUTE_MS;
-  meet(1, "new");
+  await meet(1, "new");
   expect(known().slice(0, 5)).toEqual([looking, renewing, loggingIn, unsaved, rejected]);
   expect(known()).toHaveLength(10_000);
 });
@@ -61,9 +61,9 @@ test("a job leaves nothing behind of those that it alone visited, unless somethi
   expect(visited.map(({ domainPrefix }) => retailers.get(domainPrefix))).toEqual([undefined, busy, askedFor]);
 });
 
-test("there are never more than two hundred thousand, even within a minute", () => {
+test("there are never more than two hundred thousand, even within a minute", async () => {
   const { known, meet } = start();
-  meet(500_000);
+  await meet(500_000);
   expect(known().length).toBeLessThanOrEqual(200_000);
   expect(known().at(-1)?.domainPrefix).toBe("shop-499999");
 });
@@ -80,6 +80,7 @@ function start() {
   const around = {
     store: checkedStore(store, versionsOf("client"), () => {}),
     clock,
+    startedAt: time.now,
     cacheMs: 10_000,
     renewEarlyMs: 0,
     unsaved: () => {},
@@ -92,13 +93,16 @@ function start() {
     store,
     time,
     known: () => met.flatMap((domainPrefix) => retailers.get(domainPrefix) ?? []),
-    meet: (count: number, name = "shop") =>
-      Array.from({ length: count }, (_, index) => {
+    async meet(count: number, name = "shop"): Promise<HeldTokens[]> {
+      const those: HeldTokens[] = [];
+      for (let index = 0; index < count; index += 1) {
         const domainPrefix = parseDomainPrefix(`${name}-${index}`);
         met.push(domainPrefix);
         const retailer = retailers.of(domainPrefix);
-        retailer.checkedAt = time.now;
-        return retailer;
-      }),
+        await retailer.reload();
+        those.push(retailer);
+      }
+      return those;
+    },
   };
 }

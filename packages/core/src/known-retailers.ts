@@ -67,7 +67,7 @@ export function knownRetailers(
     if (Math.abs(now - sweptAt) >= IN_USE_MS) {
       sweptAt = now;
       const isIdle = (retailer: HeldTokens) =>
-        Math.abs(now - retailer.checkedAt) >= IN_USE_MS && !retailer.hasRejections;
+        Math.abs(retailer.ageMs(now)) >= IN_USE_MS && !retailer.hasRejections;
       forgetSome(retailers.size - KEPT_WHEN_IDLE + 1, isIdle);
     }
     if (retailers.size >= MOST_RETAILERS) forgetSome(MOST_RETAILERS / 10, () => true);

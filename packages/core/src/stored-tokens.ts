@@ -61,7 +61,7 @@ export function storedTokens(options: StoredTokensOptions): StoredTokens {
   const store = checkedStore(options.store, versions, events.storeFailed);
   const renewals = newRenewals({ ...options, events });
   const unread = (held: HeldTokens, error: unknown) => noteFailure(held, error, { ...options, events });
-  const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread };
+  const around = { store, clock, startedAt: clock(), cacheMs, renewEarlyMs, unsaved: events.unsaved, unread };
   const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
   const sourceOf = storedTokenSources({ ...options, retailers, renewals, events });
 

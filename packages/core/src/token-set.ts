@@ -41,15 +41,13 @@ export function isBearerValue(value: unknown): value is string {
 
 /** A copy of a token set that can be printed (`console.log`, `util.inspect`) without showing a token. */
 export function quiet(set: TokenSet): TokenSet {
-  const { domainPrefix, access, refreshToken, issuedAt, version } = set;
-  const copy = {
-    domainPrefix,
-    access: quietAccess(access),
-    refreshToken,
-    issuedAt,
-    version,
-    [INSPECT]: undefined,
-  };
+  return quietAround(quietAccess(set.access), set);
+}
+
+/** The same, with an access token that can be printed already and need not be copied. */
+export function quietAround(access: AccessToken, set: Omit<TokenSet, "access">): TokenSet {
+  const { domainPrefix, refreshToken, issuedAt, version } = set;
+  const copy = { domainPrefix, access, refreshToken, issuedAt, version, [INSPECT]: undefined };
   return hidden(withOptional(copy, set), withoutTokens);
 }
 
