@@ -1,36 +1,55 @@
-// What a retailer in the memory store takes of the heap, in the size of what has to be kept anyhow.
+// What a retailer takes of the heap: in the memory store, and in a process that serves it.
 import { inFreshProcess } from "../lib/process.mjs";
 import { interleaved, median, ratioTo } from "../lib/rounds.mjs";
 
-const keepers = {
-  texts: "four texts and a Map entry",
-  object: "hand-written: an object in a Map",
-  ours: "ours",
-  processCopy: "ours, what a process holds of a retailer",
-};
+const WORKER = new URL("growth/heap.mjs", import.meta.url);
+const rounds = 5;
+const quickRounds = 1;
 
-export default {
+const stored = {
   id: "growth-heap",
   title: "growth: heap for each retailer in the memory store",
   floor: "the four texts and their Map entry",
-  rounds: 5,
-  quickRounds: 1,
+  rounds,
+  quickRounds,
   figures: { ratio: "of the floor", bytes: "bytes, with tokens of 64 characters" },
   targets: [{ figure: "ratio", atMost: 1.5 }],
   async run({ rounds }) {
-    const worker = new URL("growth/heap.mjs", import.meta.url);
-    const results = await interleaved(Object.keys(keepers), rounds, (keeper) =>
-      inFreshProcess(worker, keeper, { execArgv: ["--expose-gc"] }),
-    );
+    const keepers = {
+      texts: "four texts and a Map entry",
+      object: "hand-written: an object in a Map",
+      ours: "ours",
+      processCopy: "ours, what a process holds of a retailer",
+    };
+    const results = await measured(keepers, rounds, 64);
     const ratios = ratioTo(results, "texts", ({ bytes }) => bytes);
-    return Object.fromEntries(
-      Object.entries(keepers).map(([keeper, name]) => [
-        name,
-        {
-          ratio: ratios.get(keeper),
-          bytes: Math.round(median(results.get(keeper).map(({ bytes }) => bytes))),
-        },
-      ]),
-    );
+    return rowsOf(keepers, (keeper) => ({ ratio: ratios.get(keeper), bytes: bytesOf(results, keeper) }));
   },
 };
+
+const served = {
+  id: "growth-served",
+  title: "growth: heap for each retailer that a process serves",
+  floor: "nothing",
+  rounds,
+  quickRounds,
+  figures: { bytes: "bytes, with tokens of 32 characters" },
+  targets: [{ figure: "bytes", atMost: 600 }],
+  async run({ rounds }) {
+    const keepers = { object: "hand-written: an object in a Map", served: "ours" };
+    const results = await measured(keepers, rounds, 32);
+    return rowsOf(keepers, (keeper) => ({ bytes: bytesOf(results, keeper) }));
+  },
+};
+
+export default [stored, served];
+
+const measured = (keepers, rounds, characters) =>
+  interleaved(Object.keys(keepers), rounds, (keeper) =>
+    inFreshProcess(WORKER, { keeper, characters }, { execArgv: ["--expose-gc"] }),
+  );
+
+const rowsOf = (keepers, figuresOf) =>
+  Object.fromEntries(Object.entries(keepers).map(([keeper, name]) => [name, figuresOf(keeper)]));
+
+const bytesOf = (results, keeper) => Math.round(median(results.get(keeper).map(({ bytes }) => bytes)));

@@ -18,7 +18,7 @@ const one = {
   title: "warm: the bearer of the one known retailer",
   floor,
   figures,
-  targets: [{ figure: "toHandWritten", atMost: 1.3 }],
+  targets: [{ figure: "toHandWritten", atMost: 1.15 }],
   rounds,
   quickRounds,
   async run({ rounds }) {
