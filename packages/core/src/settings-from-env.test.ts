@@ -48,9 +48,17 @@ describe("settingsFromEnv", () => {
   test("names every variable that is missing, at once", () => {
     expect(() => settingsFromEnv({})).toThrow(TypeError);
     expect(() => settingsFromEnv({})).toThrow(
-      /RETAIL_POS_BASE_URL is missing.*RETAIL_POS_CLIENT_ID is missing.*RETAIL_POS_CLIENT_SECRET is missing$/,
+      /RETAIL_POS_BASE_URL is missing.*RETAIL_POS_CLIENT_ID is missing.*RETAIL_POS_CLIENT_SECRET is missing; if/,
     );
-    expect(() => settingsFromEnv({})).not.toThrow(/AUTH_URL|REDIRECT_URI|SCOPE/);
+    expect(() => settingsFromEnv({})).not.toThrow(/SCOPE/);
+  });
+
+  test("if neither of a login's two is there, it says that a login needs both", () => {
+    const headless = { ...complete, RETAIL_POS_AUTH_URL: "", RETAIL_POS_REDIRECT_URI: "" };
+    expect(() => settingsFromEnv({ ...headless, RETAIL_POS_CLIENT_ID: "" })).toThrow(
+      /RETAIL_POS_CLIENT_ID is missing; if people log in, RETAIL_POS_AUTH_URL and RETAIL_POS_REDIRECT_URI are missing too$/,
+    );
+    expect(() => settingsFromEnv({ ...headless, RETAIL_POS_CLIENT_ID: "a\n" })).not.toThrow(/people/);
   });
 
   for (const [one, other] of [

@@ -59,6 +59,9 @@ export function settingsFromEnv(
     clientSecret: wanted("CLIENT_SECRET"),
     ...(scope && { scope: wanted("SCOPE") }),
   };
-  if (problems.length > 0) throw new TypeError(`The environment is not complete: ${problems.join("; ")}`);
-  return settings;
+  if (problems.length === 0) return settings;
+  // Nobody knows yet whether people log in: a program in which they do would hear of these two at the next start.
+  if (!authUrl && !redirectTo && problems.some((problem) => problem.endsWith(" is missing")))
+    problems.push("if people log in, RETAIL_POS_AUTH_URL and RETAIL_POS_REDIRECT_URI are missing too");
+  throw new TypeError(`The environment is not complete: ${problems.join("; ")}`);
 }
