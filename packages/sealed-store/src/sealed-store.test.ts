@@ -239,7 +239,7 @@ describe("a record that is not what was saved there", () => {
     await sealedStore(inner, { keys: [key] }).save(set());
     await expectUnusable(
       sealedStore(inner, { keys: [{ id: key.id, secret: randomBytes(32) }] }),
-      'access.value was changed after it was sealed, or the key "2026-01" has another secret now',
+      'access.value was changed after it was sealed, or the key "2026-01" has another secret now. Mend the secret if',
     );
   });
 

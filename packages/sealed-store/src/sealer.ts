@@ -52,7 +52,10 @@ export function sealer(keys: Keys): Sealer {
       );
     const { token, header } =
       (await decrypted(text as string, secret)) ??
-      fail(`was changed after it was sealed, or the key "${kid}" has another secret now`);
+      fail(
+        `was changed after it was sealed, or the key "${kid}" has another secret now`,
+        "Mend the secret if it is wrong; if it is right, logging in again replaces the record",
+      );
     if (header.retailer !== place.domainPrefix) fail("was sealed for another retailer");
     if (header.version !== place.version) fail("was sealed for another version of the record");
     if (header.part !== part) fail("was sealed as the other token of the record");
