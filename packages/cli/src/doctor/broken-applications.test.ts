@@ -150,6 +150,16 @@ const loginRoutes: Broken[] = [
     mend: /before the middleware that demands a login/,
   },
   {
+    name: "has people log in to accounts of their own first",
+    app: withExpress({
+      between: (app) =>
+        app.use(({ path }, res) => (path === "/sign-in" ? res.send("Log in") : res.redirect("/sign-in"))),
+    }),
+    finds: ["problem login-route"],
+    says: /redirects to .*\/sign-in, which answers 200 with a page/,
+    mend: /accounts of their own and connect stores to them, leave it behind/,
+  },
+  {
     name: "is behind Basic authentication",
     app: withExpress({ before: (app) => app.use(basicAuth) }),
     finds: ["problem basic-auth"],

@@ -5,7 +5,7 @@ import { isSamePage } from "../likeness.js";
 import { shown } from "../shown-address.js";
 import { mendOfSilence } from "../silence.js";
 import { toldFailure } from "../told-failure.js";
-import { inFrontOf } from "./refusing-answer.js";
+import { beforeTheDemand, inFrontOf } from "./refusing-answer.js";
 
 const CHECK = "callback-route";
 const TOO_SLOW_MS = 2_000;
@@ -138,7 +138,7 @@ function whetherLeadsOn(location: URL, { nowhere, forged }: StrangersSeen, known
 function closed(how: string): Finding {
   return problem(CHECK, `The callback is closed: like every address, ${how}.`, {
     effect: "The retailer approves, comes back, and is asked to log in to the application first.",
-    mend: "Put the callback's route before the middleware that demands a login.",
+    mend: beforeTheDemand("the callback's route"),
   });
 }
 

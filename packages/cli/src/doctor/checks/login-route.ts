@@ -4,7 +4,7 @@ import type { Login } from "../login.js";
 import { isReadableOnTheWay, shown } from "../shown-address.js";
 import { mendOfSilence } from "../silence.js";
 import { toldFailure } from "../told-failure.js";
-import { inFrontOf, proxyAlone } from "./refusing-answer.js";
+import { beforeTheDemand, inFrontOf, proxyAlone } from "./refusing-answer.js";
 
 const CHECK = "login-route";
 /** People wait that long for a page before they press the button again. */
@@ -73,7 +73,7 @@ function wentElsewhere(answer: Answer, count: number): Finding {
   if (status >= 400) {
     return problem(CHECK, `${at}: the login route is closed to people who are not logged in.`, {
       effect: "The retailer is refused before any login was offered.",
-      mend: "Put the login route before the middleware that demands a login.",
+      mend: beforeTheDemand("the login route"),
     });
   }
   if (status >= 300) {
@@ -89,7 +89,7 @@ function wentElsewhere(answer: Answer, count: number): Finding {
       "The retailer sees a page of the application, perhaps a login form of its own, and never the service's.",
     mend:
       count > 1
-        ? `Put the login route before the middleware that demands a login, if it is that which redirects; else ${start}`
+        ? `${beforeTheDemand("the login route")} If no such middleware redirects, ${start}`
         : `G${start.slice(1)}`,
   });
 }

@@ -32,6 +32,14 @@ export function inFrontOf(check: string, answer: Answer): Finding | undefined {
   return undefined;
 }
 
+/** The mend of a route that only people who are logged in reach. With accounts it is as it has to be. */
+export function beforeTheDemand(route: string): string {
+  return (
+    `Put ${route} before the middleware that demands a login. But if your people log in to accounts of their own ` +
+    "and connect stores to them, leave it behind: the doctor has no account, and sees no further."
+  );
+}
+
 /** A proxy whose application is away. */
 export function proxyAlone(check: string, { status, url }: Answer): Finding | undefined {
   if (status < 502 || status > 504) return undefined;
