@@ -73,7 +73,7 @@ declare global {
     }
     interface Request {
       /** Passport's `authorize` sets it. */
-      account: User;
+      account?: User & { domainPrefix: string };
     }
   }
 }
