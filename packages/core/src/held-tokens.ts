@@ -274,6 +274,7 @@ export class HeldTokens extends HeldSet {
     this.#unsettled?.rejections?.startAnew();
     if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);
     else this.#forget();
+    this.#changes += 1; // also without a copy before and after: what is on its way may be from before
   }
 
   /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */

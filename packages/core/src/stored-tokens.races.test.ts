@@ -20,6 +20,42 @@ const SHOP = parseDomainPrefix("shop");
 /** A lock whose lease is always lost: everybody is let in. */
 const noLock: Lock = (_key, work) => work();
 
+describe("a process that holds nothing of the retailer yet", () => {
+  test("does not believe a look that began before a disconnect and is answered after it", async () => {
+    const store = memoryStore();
+    const elsewhere = start({ store });
+    await elsewhere.login();
+    const { pos } = start({ store }, elsewhere.service, elsewhere.time);
+    const { load } = store;
+    const looking = later<Awaited<ReturnType<typeof load>>>();
+    const stored = await load(SHOP);
+    store.load = () => looking.promise;
+    const waiting = failureOf(pos.tokens("shop").token());
+    await pos.disconnect("shop");
+    store.load = load;
+    looking.resolve(stored);
+    expect(await waiting).toBeInstanceOf(NotConnectedError);
+    expect(await failureOf(pos.tokens("shop").token())).toBeInstanceOf(NotConnectedError);
+  });
+
+  test("does not believe a login whose save is answered after a later disconnect", async () => {
+    const store = memoryStore();
+    const { login, pos } = start({ store });
+    const { save } = store;
+    const answer = later<boolean>();
+    store.save = async (...set) => {
+      await save(...set);
+      return answer.promise;
+    };
+    const loggingIn = login();
+    await settled();
+    await pos.disconnect("shop");
+    answer.resolve(true);
+    await loggingIn;
+    expect(await failureOf(pos.tokens("shop").token())).toBeInstanceOf(NotConnectedError);
+  });
+});
+
 describe("while a renewal is under way", () => {
   test("a login wins: it is what is served and stored afterwards", async () => {
     const { login, renewing, store, types, value } = await withRenewing();
