@@ -168,6 +168,11 @@ const pages: readonly ShownPage[] = [
   },
   { name: "a request that cannot be shown", address: ({ authUrl }) => `${authUrl}/connect` },
   {
+    name: "a request with another redirect URI",
+    address: (sandbox) =>
+      consentAddress(sandbox).replace(/redirect_uri=.*/, "redirect_uri=https://elsewhere.example"),
+  },
+  {
     name: "a page that was answered before",
     address: consentAddress,
     async arrive(page) {

@@ -92,7 +92,8 @@ test("a client that leaves in the middle of its request disturbs nobody", async 
 
 test("an address nobody knows is a 404", async () => {
   const { sandbox } = await startClient();
-  expect((await fetch(`${sandbox.url}/nowhere`)).status).toBe(404);
+  const nowhere = await fetch(`${sandbox.url}/nowhere`);
+  expect([nowhere.status, await nowhere.text()]).toEqual([404, expect.stringContaining('<a href="/">')]);
 });
 
 function statusFor(url: string, host: string): Promise<number | undefined> {

@@ -13,6 +13,7 @@ import {
   textAnswer,
 } from "./http.js";
 import { problemPage } from "./pages/consent-page.js";
+import { html } from "./pages/html.js";
 import { type RateWindow, tooManyCalls, withRateLimit } from "./rate-limiter.js";
 import type { Arrival, Outcome } from "./request-log.js";
 import type { Retailer } from "./retailer-accounts.js";
@@ -44,13 +45,19 @@ export async function route(
     if (first === "trap")
       return answerLogged(service, "trap", incoming, response, () => textAnswer(200, "Trapped."));
     if (pages.handles(incoming)) return pages.answer(incoming, response);
-    sendAnswer(response, problemPage(404, "Nothing lives at this address", "The console is at the root."));
+    sendAnswer(response, notFound);
   } catch (error) {
     // If the client has gone, nobody reads an answer. Everything else is a mistake of the sandbox and should be seen.
     if (response.headersSent || response.destroyed) response.destroy();
     else sendAnswer(response, jsonAnswer(500, { error: "sandbox_failed", error_description: String(error) }));
   }
 }
+
+const notFound = problemPage(
+  404,
+  "Nothing lives at this address",
+  html`The stores, their tokens and every request are in <a href="/">the console</a>.`,
+);
 
 /** Everything under one retailer's `{base_url}`: `path` is what follows that. */
 async function answerStore(

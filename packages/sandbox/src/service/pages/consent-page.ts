@@ -45,7 +45,7 @@ function only(scopes: readonly string[]): Html {
 }
 
 /** Tells the person what is wrong. Never a redirect: the address may not be the application's. */
-export function problemPage(status: number, heading: string, explanation: string): Answer {
+export function problemPage(status: number, heading: string, explanation: string | Html): Answer {
   const body = html`
 <main class="sheet problem">
   ${brand}

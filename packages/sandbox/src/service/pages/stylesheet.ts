@@ -32,6 +32,7 @@ export const stylesheet = `
 *, *::before, *::after { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 400 1rem/1.5 var(--sans); -webkit-text-size-adjust: 100%; }
 h1, h2, p, dl, dd, ol, ul, fieldset { margin: 0; padding: 0; border: 0; }
+p { text-wrap: pretty; }
 h1, h2 { font-weight: 650; letter-spacing: -.015em; line-height: 1.25; text-wrap: balance; }
 ol, ul { list-style: none; }
 code { font: .875em/1.4 var(--mono); }
@@ -69,9 +70,10 @@ b.bad { color: var(--bad); font-weight: 600; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
 /* The consent page, and the page for problems */
-.consent { display: grid; place-items: center; min-height: 100vh; padding: 1.5rem 1rem; }
+.consent { display: grid; grid-template-columns: minmax(0, 1fr); place-items: center; min-height: 100vh; padding: 1.5rem 1rem; }
 .sheet { width: 100%; max-width: 29rem; padding: 2rem; }
 .sheet header p:last-child,  .sheet.problem p:last-child { margin-top: .75rem; color: var(--quiet); }
+.sheet.problem p { overflow-wrap: anywhere; }
 .sheet h1 { font-size: 1.5rem; overflow-wrap: anywhere; }
 .sheet .brand { font-size: .9375rem; margin-bottom: 1.25rem; }
 .sheet code { overflow-wrap: anywhere; color: var(--ink); }
@@ -188,9 +190,10 @@ summary:hover { color: var(--ink); }
 .count { font-variant-numeric: tabular-nums; padding: 0 .4375rem; border-radius: 1rem; background: var(--raised); border: 1px solid var(--line); font-size: .75rem; }
 .users { display: grid; gap: .625rem; padding: .125rem 0 1rem; }
 .users li { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; font-size: .875rem; }
-.user { flex: 1 1 6rem; font-weight: 550; text-transform: capitalize; }
+/* The buttons below stay side by side. */
+.user { flex: 1 1 100%; font-weight: 550; text-transform: capitalize; }
 .user small { display: block; font-weight: 400; color: var(--quiet); text-transform: none; }
-.users button { font-size: .8125rem; padding: .3125rem .625rem; min-height: 2rem; }
+.users button { font-size: .8125rem; padding: .3125rem .4375rem; min-height: 2rem; }
 
 .tape { padding: 1.125rem 0 0; overflow: hidden; }
 .tape h2, .application h2 { font-size: 1.0625rem; }
