@@ -316,6 +316,15 @@ describe("connecting a store", () => {
     expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
     expect(answer.body).toContain('href="/auth/retail-pos"');
   });
+
+  test("a rate limit says until when, and holds its button back so long", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {}); // the log line of the application
+    const ada = await site.person("ada@example.com");
+    site.sandbox.limit(store, 600_000);
+    const { headers, body } = await ada.connect(store);
+    expect(body).toContain(`data-wait="${headers.get("retry-after")}"`);
+    expect(body).toContain("You can go on from <time");
+  });
 });
 
 describe("every answer", () => {

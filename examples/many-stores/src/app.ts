@@ -77,13 +77,13 @@ const showError: ErrorRequestHandler = (error, req, res, next) => {
   const isConnecting = req.path.startsWith("/auth/");
   if (isRetailPosError(error)) {
     if (error.status >= 500) console.error(error);
-    return showProblem(res.set(error.headers).status(error.status), error.code, isConnecting);
+    return showProblem(res.set(error.headers).status(error.status), error.code, { isConnecting, error });
   }
   if (error instanceof TooManyAttempts)
     return showProblem(res.set(error.headers).status(error.status), "too_many_attempts");
   // A form that is too long, or none: the sender's mistake, and not worth a line of ours.
   if (error?.expose === true && error.status < 500)
-    return showProblem(res.status(error.status), "bad_request", isConnecting);
+    return showProblem(res.status(error.status), "bad_request", { isConnecting });
   console.error(error);
-  showProblem(res.status(500), "error", isConnecting);
+  showProblem(res.status(500), "error", { isConnecting });
 };

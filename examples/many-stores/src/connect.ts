@@ -80,6 +80,6 @@ export function connectRoutes({ people, client, records, memberships, clock = Da
       if (own) return res.redirect(`/stores/${own.domainPrefix}`);
     }
     console.warn(`A store was not connected, ${code}: ${message}`);
-    showProblem(res, code, true);
+    showProblem(res, code, { isConnecting: true });
   }
 }

@@ -1,9 +1,13 @@
+import { isRetailPosError } from "@retail-pos/core";
 import type { Response } from "express";
+import { type PlainTime, plainTime } from "./plain-time.js";
 
 /** A page for what went wrong: what happened, and the one thing to do about it. */
 export interface Problem {
   /** One of those in `public/pictures.svg`. */
   readonly picture: string;
+  /** Above the heading, if nobody was connecting a store; default "Trouble". */
+  readonly eyebrow?: string;
   readonly heading: string;
   readonly advice: string;
 }
@@ -11,7 +15,7 @@ export interface Problem {
 const OUT_OF_REACH: Problem = {
   picture: "cone",
   heading: "We could not reach your store",
-  advice: "The service it is at did not answer as it should. Nothing was lost. Try again in a few minutes.",
+  advice: "The service it runs on did not answer as it should. Nothing was lost. Try again in a few minutes.",
 };
 
 const OTHERWISE: Problem = {
@@ -56,7 +60,7 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
   invalid_callback: {
     picture: "halves",
     heading: "The answer of the service was damaged",
-    advice: "Parts of it were missing, or there twice. Connect the store once more.",
+    advice: "Parts of it were missing, or came twice. Connect the store once more.",
   },
   retailer_not_accepted: {
     picture: "lock",
@@ -66,11 +70,11 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
   rate_limited: {
     picture: "clock",
     heading: "One moment, please",
-    advice:
-      "The store’s service takes only so many requests at a time. Nothing was lost. Connect it again in a minute.",
+    advice: "The store’s service takes only so many requests at a time. Nothing was lost.",
   },
   too_many_attempts: {
     picture: "clock",
+    eyebrow: "Please wait",
     heading: "Too many tries",
     advice: "To keep accounts safe, only so many passwords can be tried. Come back in a quarter of an hour.",
   },
@@ -94,17 +98,39 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
   },
   not_found: {
     picture: "signpost",
+    eyebrow: "Not found",
     heading: "There is no such page",
     advice: "The address may be mistyped, or the store is not one of yours.",
   },
 };
 
+/** What more is known of a problem. */
+interface Around {
+  /** Whether somebody was connecting a store: what helps is to begin anew, not to load the page again. */
+  readonly isConnecting?: boolean;
+  /** The error, if there is one. */
+  readonly error?: unknown;
+}
+
 /**
  * Renders the page.
  *
  * @param code why a store was not connected, the code of core's error, or one of our own.
- * @param isConnecting whether somebody was connecting a store: what helps is to begin anew, not to load the page again.
  */
-export function showProblem(res: Response, code: string, isConnecting = false): void {
-  res.render("problem", { problem: PROBLEMS[code] ?? OTHERWISE, isConnecting });
+export function showProblem(res: Response, code: string, { isConnecting = false, error }: Around = {}): void {
+  res.render("problem", { problem: PROBLEMS[code] ?? OTHERWISE, isConnecting, wait: waitOf(error) });
+}
+
+/** For how long a button is of no use yet, and until when if that is more than a minute. */
+interface Wait {
+  /** Those of Retry-After: the reader's clock may be wrong. */
+  readonly seconds: number;
+  readonly until?: PlainTime;
+}
+
+function waitOf(error: unknown): Wait | undefined {
+  if (!isRetailPosError(error) || error.code !== "rate_limited") return undefined;
+  const seconds = Number(error.headers["Retry-After"]);
+  if (seconds <= 60) return { seconds };
+  return { seconds, until: plainTime(Math.ceil(error.retryAt / 60_000) * 60_000) };
 }
