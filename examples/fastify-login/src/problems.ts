@@ -51,7 +51,7 @@ const NOT_LET_IN: Words = {
 const OUT_OF_REACH: Words = {
   picture: "cone",
   heading: "We could not reach your store",
-  what: "The service it is at did not answer as it should. Nothing was lost.",
+  what: "The service it runs on did not answer as it should. Nothing was lost.",
   advice: "Try again in a few minutes.",
 };
 
@@ -103,7 +103,7 @@ const LOGIN_FAILURES: Readonly<Record<string, Words>> = {
   invalid_callback: {
     picture: "halves",
     heading: "The answer of the service was damaged",
-    what: "Parts of it were missing, or there twice.",
+    what: "Parts of it were missing, or came twice.",
     advice: "Log in once more.",
   },
   retailer_not_accepted: NOT_LET_IN,
@@ -176,7 +176,7 @@ export function problemOf(failure: Failure): Problem {
   const eyebrow = problem.wait ? "Please wait" : "Trouble";
   if (code === "not_found")
     return { ...problem, eyebrow: "Not found", ...(store === undefined ? TO_START : TO_PRODUCTS) };
-  if (!isLogin && needsLogin) return { ...problem, eyebrow: "Log in needed", ...TO_LOGIN };
+  if (!isLogin && needsLogin) return { ...problem, eyebrow: "Login needed", ...TO_LOGIN };
   if (!isLogin) return { ...problem, eyebrow, ...AGAIN };
   if (loginFailure && store !== undefined) {
     const stillIn = `${what} You are still logged in with ${store}.`;

@@ -70,7 +70,7 @@ function rowOf({ name, sku, price, currency, in_stock: inStock, isLow }: Shelves
     <tr>
       <td>${name}</td>
       <td class="sku">${sku}</td>
-      <td class="number">${price} ${currency}</td>
+      <td class="number">${price} <small>${currency}</small></td>
       <td class="number">${stock}</td>
     </tr>`;
 }
