@@ -14,6 +14,12 @@ declare global {
   }
 }
 
+/** Why a login failed. */
+interface Why {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** Everything about logging in and out. */
 export function loginRoutes(pos: RetailPos, clock = Date.now): Router {
   passport.use(
@@ -48,6 +54,7 @@ export function requireLogin(req: Request, res: Response, next: NextFunction): v
 /** The service sends the browser back here. */
 function finishLogin(req: Request, res: Response, next: NextFunction): void {
   const answer = (error: unknown, user?: Express.User | false, info?: LoginFailureInfo, status = 401) => {
+    if (isAnswerOfService(error)) return failLogin(req, res.status(502), failedThere(error));
     if (error) return next(error);
     if (!user) return failLogin(req, res.status(status), info);
     req.logIn(user, (problem) => (problem ? next(problem) : res.redirect("/products")));
@@ -55,8 +62,15 @@ function finishLogin(req: Request, res: Response, next: NextFunction): void {
   passport.authenticate("retail-pos", answer)(req, res, next);
 }
 
+/** The service sent an error in place of a code, and not that somebody declined. For Passport that is an exception. */
+function isAnswerOfService(error: unknown): error is Error {
+  return error instanceof Error && error.name === "AuthorizationError";
+}
+
+const failedThere = ({ message }: Error): Why => ({ code: "authorization_failed", message });
+
 /** A page that says why, in words for whoever runs the store; the developer's words go to the log. */
-function failLogin(req: Request, res: Response, info?: LoginFailureInfo): void {
+function failLogin(req: Request, res: Response, info?: Why): void {
   const { code = "login_refused", message = "verify refused it" } = { ...info };
   if (isLoggedInAlready(code, req.query["domain_prefix"], req.user?.domainPrefix)) {
     res.redirect("/products");

@@ -112,7 +112,7 @@ const LOGIN_FAILURES: Readonly<Record<string, Words>> = {
     picture: "cone",
     heading: "The service could not log you in",
     what: "Something went wrong there. Nothing was connected.",
-    advice: "Try again in a few minutes.",
+    advice: "Try again in a few minutes. If it happens again, tell us.",
   },
 };
 

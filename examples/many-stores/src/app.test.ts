@@ -273,6 +273,19 @@ describe("connecting a store", () => {
     expect(site.sandbox.tokenRequests()).toHaveLength(0);
   });
 
+  test("that the service ends with another error than a decline gets a page of its own", async () => {
+    const ada = await site.person("ada@example.com");
+    const { location } = await ada.open("/auth/retail-pos");
+    const state = new URL(location).searchParams.get("state");
+    const answer = await ada.open(`/auth/retail-pos/callback?error=server_error&state=${state}`);
+    expect(answer).toMatchObject({
+      status: 502,
+      body: expect.stringContaining("could not connect your store"),
+    });
+    expect(answer.body).not.toContain("server_error");
+    expect(console.warn).toHaveBeenCalledWith(expect.stringContaining("authorization_failed: "));
+  });
+
   test("needs somebody who is logged in, before and after", async () => {
     expect(await site.visitor().open("/auth/retail-pos")).toMatchObject({ status: 302, location: "/log-in" });
     const ada = await site.person("ada@example.com");

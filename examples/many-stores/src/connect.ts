@@ -21,6 +21,12 @@ declare global {
   }
 }
 
+/** Why a store was not connected. */
+interface Why {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** So long the store is asked for its name, while its page waits. */
 const PATIENCE_MS = 3000;
 
@@ -54,6 +60,7 @@ export function connectRoutes({ people, client, records, memberships, clock = Da
   /** The service sends the browser back here. */
   function finish(req: Request, res: Response, next: NextFunction): void {
     const answer = (error: unknown, account?: Account | false, info?: LoginFailureInfo, status = 401) => {
+      if (isAnswerOfService(error)) return fail(req, res.status(502), failedThere(error)).catch(next);
       if (error) return next(error);
       if (!account) return fail(req, res.status(status), info).catch(next);
       req.account = account; // as without a callback of one's own
@@ -71,7 +78,7 @@ export function connectRoutes({ people, client, records, memberships, clock = Da
   }
 
   /** A page that says why, in words for whoever runs the store; the developer's words go to the log. */
-  async function fail(req: Request, res: Response, info?: LoginFailureInfo): Promise<void> {
+  async function fail(req: Request, res: Response, info?: Why): Promise<void> {
     const { code = "login_refused", message = "nobody is logged in" } = { ...info };
     const store = req.query["domain_prefix"];
     // Somebody pressed Back and approved again: their store is connected, and they want its page.
@@ -83,3 +90,10 @@ export function connectRoutes({ people, client, records, memberships, clock = Da
     showProblem(res, code, { isConnecting: true });
   }
 }
+
+/** The service sent an error in place of a code, and not that somebody declined. For Passport that is an exception. */
+function isAnswerOfService(error: unknown): error is Error {
+  return error instanceof Error && error.name === "AuthorizationError";
+}
+
+const failedThere = ({ message }: Error): Why => ({ code: "authorization_failed", message });

@@ -67,6 +67,12 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
     heading: "This store is not let in here",
     advice: "Shelfview is not open to the store you chose. Nothing was connected.",
   },
+  authorization_failed: {
+    picture: "cone",
+    heading: "The service could not connect your store",
+    advice:
+      "Something went wrong there. Nothing was connected. Try again in a few minutes. If it happens again, tell us.",
+  },
   rate_limited: {
     picture: "clock",
     heading: "One moment, please",

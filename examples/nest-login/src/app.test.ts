@@ -257,6 +257,16 @@ describe("a login that fails gets a page that says why", () => {
     expect(sandbox.tokenRequests()).toHaveLength(0);
   });
 
+  test("the service answers with another error than a decline", async () => {
+    const { location } = await open("/auth/retail-pos");
+    const state = new URL(location).searchParams.get("state");
+    const answer = await open(`/auth/retail-pos/callback?error=server_error&state=${state}`);
+    expect(answer).toMatchObject({ status: 502, body: expect.stringContaining("could not log you in") });
+    expect(answer.body).toContain('<a class="button" href="/auth/retail-pos"');
+    expect(answer.body.replace(/<[^>]+>/g, "")).not.toContain("server_error");
+    expect(log.mock.calls).toEqual([[expect.stringContaining("authorization_failed: "), "ProblemPages"]]);
+  });
+
   test("too late", async () => {
     const { location } = await open("/auth/retail-pos");
     const callback = sandbox.consent(location, store);
