@@ -2,7 +2,7 @@ import { memoryStore, type TokenStore } from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
 import { crippled, foreignStates, hostilePrefixes } from "../../../test/support/hostile-callbacks.js";
 import { later, oauthError } from "../../core/testing/fake-service.js";
-import { CALLBACK, MINUTE_MS, SECRET, site, webBrowser } from "../testing/site.js";
+import { CALLBACK, MINUTE_MS, SECRET, type Site, site, webBrowser } from "../testing/site.js";
 import { webLogin } from "./index.js";
 
 describe("a login", () => {
@@ -356,6 +356,18 @@ describe("the answers", () => {
     expect(await answer.text()).toMatch(/declined/);
     expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  test("by default a login that was sealed with another secret reads unlike one of another browser", async () => {
+    const [one, other] = ["a", "b"].map((letter) =>
+      site({ login: { onFailure: undefined, secret: letter.repeat(32) } }),
+    ) as [Site, Site];
+    const person = webBrowser();
+    const back = await person.begin(one);
+    const text = await (await person.open(other.callback, back)).text();
+    expect(text).toMatch(/can no longer be read here/);
+    const stranger = await webBrowser().open(one.callback, back);
+    expect(await stranger.text()).toMatch(/could not match this login/);
   });
 
   test("by default a failure on our side shows no stranger what it was", async () => {

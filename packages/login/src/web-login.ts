@@ -1,6 +1,7 @@
 import { type RetailPos, refuseMisspelt } from "@retail-pos/core";
 import { clientIdOf } from "./client-id.js";
 import { failureLog, type LogFailures } from "./failure-log.js";
+import { CANNOT_BE_OPENED, wordsFor } from "./failure-words.js";
 import type { RetailPosLogin } from "./finished-login.js";
 import { type LoginStart, loginFlow } from "./flow.js";
 import { checkJson } from "./json-check.js";
@@ -22,7 +23,7 @@ export interface WebLoginOptions {
   verify?: ((event: VerifyEvent) => unknown) | undefined;
   /** Answers somebody who logged in; their tokens are kept by then. */
   onLogin: (event: LoginEvent) => Response | Promise<Response>;
-  /** Answers a login that failed; default the message as plain text. */
+  /** Answers a login that failed; default plain text for whoever logs in, without the code and the message. */
   onFailure?: ((event: FailureEvent) => Response | Promise<Response>) | undefined;
   /**
    * Says why a login failed in one line for each reason, once, to help while you develop; default: on the console while
@@ -57,7 +58,7 @@ export interface FailureEvent {
   readonly code: string;
   /** The HTTP status to answer with. */
   readonly status: number;
-  /** What happened, and what to look at. Nothing in it comes from a stranger; from 500 on it is for the log. */
+  /** What happened, and what to look at, for the log. Nothing in it comes from a stranger. */
   readonly message: string;
   /** Headers for the answer, `Retry-After` for example. */
   readonly headers: Record<string, string>;
@@ -186,17 +187,14 @@ function sealedElsewhere<Failure extends Omit<FailureEvent, "request">>(
   cookie: FoundCookie,
 ): Failure {
   if (failure.code !== "state_unknown" || !cookie.isThere || cookie.pending !== undefined) return failure;
-  const message =
-    "The cookie of this login cannot be opened: it was changed on the way, or sealed with a secret that this " +
-    "deployment does not have";
-  return { ...failure, message };
+  return { ...failure, message: CANNOT_BE_OPENED };
 }
 
-/** The default answer. A stranger does not read what went wrong on our side of the login. */
-function plainText({ status, message, headers }: FailureEvent): Response {
-  const text = status < 500 ? message : "The login did not work. Start it again in a while.";
+/** The default answer. Its reader runs a store; `logFailures` tells the developer. */
+function plainText(failure: FailureEvent): Response {
+  const { status, headers } = failure;
   const own = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
-  return new Response(`${text}\n`, { status, headers: { ...headers, ...own } });
+  return new Response(`${wordsFor(failure)}\n`, { status, headers: { ...headers, ...own } });
 }
 
 function notAllowed(): Response {
