@@ -18,7 +18,8 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
   });
   afterAll(() => browser?.close());
 
-  const withPages = starters.filter(({ hasPages }) => hasPages);
+  // For the one with accounts see many-stores.test.ts.
+  const withPages = starters.filter(({ hasPages, hasAccounts }) => hasPages && !hasAccounts);
 
   test.each(withPages)(
     "$name: logs in, sees a page whole, logs out; Back shows it no more",

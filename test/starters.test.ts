@@ -13,6 +13,7 @@ const hostname = "shelfview.example";
 const origin = `https://${hostname}`;
 const clientSecret = "a client secret of 32 characters";
 const sessionSecret = "a session secret of 32 characters";
+const account = { email: "ada@example.com", password: "four words are a password" };
 
 test.each(starters)(
   "$name behind a proxy that ends TLS logs in, with cookies for https alone",
@@ -99,7 +100,7 @@ describe.each(starters)("$name, asked to log somebody out,", (starter) => {
       { "sec-fetch-site": "same-site" },
       { origin: "https://evil.example", "x-forwarded-host": "evil.example" },
     ]) {
-      const answer = await site.open("/logout", "POST", headers);
+      const answer = await site.open(starter.logOut, "POST", headers);
       expect(answer.status, JSON.stringify(headers)).toBe(403);
       expect(answer.body).toContain("from a page of another site");
       expect(answer.headers).toMatchObject({
@@ -108,7 +109,9 @@ describe.each(starters)("$name, asked to log somebody out,", (starter) => {
       });
     }
     expect((await site.open(starter.page)).status).toBe(200);
-    expect((await site.open("/disconnect", "POST", { origin: "https://evil.example" })).status).toBe(403);
+    expect((await site.open(starter.disconnect, "POST", { origin: "https://evil.example" })).status).toBe(
+      403,
+    );
     expect((await site.open(starter.page)).status).toBe(200);
   });
 
@@ -122,7 +125,7 @@ describe.each(starters)("$name, asked to log somebody out,", (starter) => {
     ]) {
       await site.logIn();
       expect((await site.open(starter.page)).status).toBe(200);
-      expect((await site.open("/logout", "POST", headers)).status).toBeLessThan(400);
+      expect((await site.open(starter.logOut, "POST", headers)).status).toBeLessThan(400);
       expect((await site.open(starter.page)).status, JSON.stringify(headers)).not.toBe(200);
     }
   });
@@ -137,7 +140,8 @@ test.each(starters)("$name logs what happens to tokens, and no secret", async (s
   await site.open(starter.page);
   await site.program.printed(/retail-pos renewal_failed store=harbour-coffee .*: \w+Error: .*harbour-coffee/);
   const output = site.program.output();
-  for (const secret of [clientSecret, sessionSecret, callback.searchParams.get("code") as string])
+  const code = callback.searchParams.get("code") as string;
+  for (const secret of [clientSecret, sessionSecret, code, account.password])
     expect(output).not.toContain(secret);
 });
 
@@ -171,9 +175,14 @@ async function deploy(starter: Starter) {
   const cookies = new Map<string, string>();
   const cookieLines: string[] = [];
 
-  async function open(path: string, method = "GET", headers: Record<string, string> = {}): Promise<Answer> {
+  async function open(
+    path: string,
+    method = "GET",
+    headers: Record<string, string> = {},
+    form?: Record<string, string>,
+  ): Promise<Answer> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const answer = await askBy(proxy, path, method, { ...headers, cookie });
+    const answer = await askBy(proxy, path, method, { ...headers, cookie }, form);
     for (const line of answer.headers["set-cookie"] ?? []) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       cookies.set(name, value);
@@ -183,10 +192,17 @@ async function deploy(starter: Starter) {
   }
 
   async function logIn(): Promise<URL> {
+    if (starter.hasAccounts) await enter();
     const start = await open("/auth/retail-pos");
     const callback = sandbox.consent(start.headers.location ?? "", store);
     expect((await open(callback.pathname + callback.search)).headers.location).toBe(starter.page);
     return callback;
+  }
+
+  /** As somebody with an account, which is made the first time. */
+  async function enter(): Promise<void> {
+    const { status } = await open("/sign-up", "POST", { origin }, account);
+    if (status === 409) await open("/log-in", "POST", { origin }, account);
   }
 
   return { sandbox, program, authUrl: sandbox.authUrl, cookieLines, open, logIn };
@@ -198,7 +214,9 @@ function askBy(
   path: string,
   method: string,
   headers: Record<string, string>,
+  form?: Record<string, string>,
 ): Promise<Answer> {
+  const type = form && { "content-type": "application/x-www-form-urlencoded" };
   return new Promise((resolve, reject) => {
     request(
       {
@@ -209,7 +227,7 @@ function askBy(
         agent: false,
         path,
         method,
-        headers: { host: hostname, ...headers },
+        headers: { host: hostname, ...headers, ...type },
       },
       async (answer) => {
         const { statusCode: status = 0, headers } = answer;
@@ -217,6 +235,6 @@ function askBy(
       },
     )
       .on("error", reject)
-      .end();
+      .end(form && new URLSearchParams(form).toString());
   });
 }

@@ -17,16 +17,31 @@ export interface Starter {
   readonly env: Readonly<Record<string, string>>;
   /** Where it can be shown in a browser. */
   readonly hasPages: boolean;
+  /** Where a POST logs somebody out, and where one disconnects their store. */
+  readonly logOut: string;
+  readonly disconnect: string;
+  /** Whether people have accounts of its own: they sign up first, and then connect a store. */
+  readonly hasAccounts: boolean;
 }
 
-const withPages = { page: "/products", env: {}, hasPages: true };
+const withStore = { env: {}, logOut: "/logout", disconnect: "/disconnect", hasAccounts: false };
+const withPages = { ...withStore, page: "/products", hasPages: true };
 
 export const starters: readonly Starter[] = [
   { ...withPages, name: "express-login" },
   { ...withPages, name: "fastify-login" },
   { ...withPages, name: "hono-login" },
   { ...withPages, name: "nest-login" },
-  { name: "koa-service", page: "/stock", env: {}, hasPages: false },
+  { ...withStore, name: "koa-service", page: "/stock", hasPages: false },
+  {
+    name: "many-stores",
+    page: "/stores/harbour-coffee",
+    env: { DATABASE_URL: "" }, // the one of the tests on PostgreSQL is for those
+    hasPages: true,
+    logOut: "/log-out",
+    disconnect: "/stores/harbour-coffee/disconnect",
+    hasAccounts: true,
+  },
   ...(hasRedis
     ? [{ ...withPages, name: "express-cluster", env: { STORE: "redis", REDIS_URL: redisUrl } }]
     : []),
