@@ -113,6 +113,14 @@ const CALLBACKS: Record<string, [heading: string, story: Story]> = {
       await logIn(page, site);
     },
   ],
+  "a login that the service ends with an error": [
+    "The service could not log you in",
+    async (page, { origin }) => {
+      await page.goto(`${origin}/auth/retail-pos`);
+      const state = new URL(page.url()).searchParams.get("state");
+      await page.goto(`${origin}${CALLBACK}?error=server_error&state=${state}`);
+    },
+  ],
   "a decline by somebody who is logged in": [
     "You declined the access",
     loggedIn(back("error=access_denied"), longest),
@@ -169,7 +177,12 @@ const SITES: { name: string; make: Make; pages: Record<string, [string, Story]> 
       await app.init();
       return app.getHttpAdapter().getInstance();
     },
-    pages: only(["the page of a store", "the question before a store is disconnected", "a declined login"]),
+    pages: only([
+      "the page of a store",
+      "the question before a store is disconnected",
+      "a declined login",
+      "a login that the service ends with an error",
+    ]),
   },
   {
     name: "express-cluster",
