@@ -32,14 +32,20 @@ export type Ask = (
   values?: readonly string[],
 ) => Promise<unknown>;
 
+/** So long an answer keeps a process that has nothing else to do, though its client is unref'd. Core's limit. */
+const ALIVE_MS = 5_000;
+
 /** @throws {TypeError} when `client` is a client of neither library. */
 export function asker(client: RedisClient): Ask {
   const evaluate = evaluatorOf(client);
   return async (task, script, key, values = []) => {
+    const alive = setTimeout(() => {}, ALIVE_MS);
     try {
       return await evaluate(script, key, [...values]);
     } catch (error) {
       throw storeFailure("Redis", task, error, withoutArguments(error));
+    } finally {
+      clearTimeout(alive);
     }
   };
 }

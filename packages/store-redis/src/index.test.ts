@@ -1,7 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import type { DomainPrefix } from "@retail-pos/core";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { expect, test } from "vitest";
+import { canRun, prefix, url } from "../testing/redis.js";
 import { freePort } from "../testing/server.js";
 import { type RedisTokensOptions, redisTokens } from "./index.js";
 
@@ -55,3 +60,16 @@ test("a Redis that cannot be reached rejects what is asked, saying what and why"
   }
   ioredis.disconnect();
 });
+
+test.skipIf(!canRun).each(["ioredis", "redis"])(
+  "an unref'd client of %s lets the process end, but not before what the store and the lock were asked",
+  async (kind) => {
+    const program = fileURLToPath(new URL("../testing/unref.mjs", import.meta.url));
+    const child = spawn(process.execPath, [program, url, prefix, kind], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ended = once(child, "exit");
+    expect(await text(child.stdout)).toBe("none yet: undefined\n");
+    expect(await ended).toEqual([0, null]);
+  },
+);
