@@ -133,6 +133,27 @@ describe.each(["redis", "postgres"] as const)("on %s", { timeout: 60_000 }, asyn
       expect(second.output()).toContain("EADDRINUSE");
     });
 
+    test("a renewal that is under way when the browser has left, and it is told to stop, is saved", async () => {
+      const own = { STORE: engine, NAMESPACE: `${namespace}_stops` };
+      const stops = start(own);
+      origin = await stops.opens();
+      await logIn({ headers: { connection: "close" } }); // so that the servers close at once
+      const late = sandbox.fault("late", { domainPrefix: store });
+      sandbox.expire(store);
+      const headers = { cookie: cookieHeader() };
+      const browser = get(new URL("/products", origin), { agent: false, headers }).on("error", () => {});
+      await late.struck;
+      browser.destroy();
+      const ended = stops.end("SIGTERM");
+      await expect.poll(isClosed, { timeout: 20_000 }).toBe(true);
+      late.release();
+      expect(await ended).toEqual([0, null]);
+
+      origin = await start(own).opens();
+      expect((await open("/products")).body).toContain("On your shelves");
+      expect(sandbox.tokenRequests(store)).toHaveLength(2);
+    });
+
     test("two machines that start at once share a login; both stop cleanly; a restart logs nobody out", {
       timeout: 180_000, // three times several processes start, and twice they wait for connections that nobody uses
     }, async () => {
@@ -320,10 +341,10 @@ function start(env: NodeJS.ProcessEnv): Running {
   return cluster;
 }
 
-async function logIn(): Promise<void> {
-  const { location } = await open("/auth/retail-pos");
+async function logIn(init: RequestInit = {}): Promise<void> {
+  const { location } = await open("/auth/retail-pos", init);
   const callback = sandbox.consent(location, store);
-  expect((await open(`${callback.pathname}${callback.search}`)).location).toBe("/products");
+  expect((await open(`${callback.pathname}${callback.search}`, init)).location).toBe("/products");
 }
 
 /** Forty calls, each on a connection of its own, as forty browsers would make them. */
@@ -339,11 +360,20 @@ function callManyTimes(): Promise<{ status: number | undefined; pid: number | un
   return Promise.all(Array.from({ length: 40 }, call));
 }
 
+/** Whether no process listens any more. */
+const isClosed = () =>
+  new Promise((resolve) => {
+    get(new URL("/health", origin), { agent: false }, (answer) =>
+      answer.resume().once("end", () => resolve(false)),
+    ).once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "ECONNREFUSED"));
+  });
+
 const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 
 /** A browser of one person, in so many lines: cookies, and redirects to look at. */
 async function open(path: string, init: RequestInit = {}) {
-  const headers = { cookie: cookieHeader() };
+  const headers = new Headers(init.headers);
+  headers.set("cookie", cookieHeader());
   const answer = await fetch(new URL(path, origin), { ...init, headers, redirect: "manual" });
   for (const cookie of answer.headers.getSetCookie()) {
     const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];

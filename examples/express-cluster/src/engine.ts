@@ -8,7 +8,8 @@ import type { Settings } from "./settings.js";
 export interface Shared {
   tokens: Required<Pick<RetailPosOptions, "store" | "lock">>;
   sessions: Store;
-  close(): Promise<void>;
+  /** From now on it keeps no process: what is under way is saved, and then the process ends by itself. */
+  close(): void;
 }
 
 export interface Engine {

@@ -25,10 +25,7 @@ export const postgres: Engine = {
     return {
       tokens: { store, lock },
       sessions,
-      async close() {
-        await sessions.close();
-        await pool.end();
-      },
+      close: () => void sessions.close(),
     };
   },
 };
@@ -39,6 +36,7 @@ function connect({ engineUrl }: Settings): pg.Pool {
     max: 5, // of each worker; the server's own limit is for all of them together
     connectionTimeoutMillis: 5000,
     query_timeout: 5000,
+    allowExitOnIdle: true, // not end(): when the server has closed, a renewal under way still has to be saved
   });
   pool.on("error", (error) => console.error(`PostgreSQL: ${error.message}`));
   return pool;

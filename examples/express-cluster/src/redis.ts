@@ -3,6 +3,9 @@ import { RedisStore } from "connect-redis";
 import { createClient } from "redis";
 import type { Engine } from "./engine.js";
 
+/** So long a token request and its save may take. */
+const LONGEST_SAVE_MS = 30_000;
+
 export const redis: Engine = {
   async prepare({ engineUrl }) {
     const client = createClient({ url: engineUrl, socket: { reconnectStrategy: false } });
@@ -21,7 +24,11 @@ export const redis: Engine = {
     return {
       tokens: redisTokens({ client, prefix: `${namespace}:` }),
       sessions: new RedisStore({ client, prefix: `${namespace}:session:` }),
-      close: () => client.close(),
+      // Not close(): a renewal may be under way, and its token has to be saved. The connection ends with the process.
+      close() {
+        client.unref();
+        setTimeout(() => client.destroy(), LONGEST_SAVE_MS).unref(); // while Redis is away it would go on connecting
+      },
     };
   },
 };

@@ -15,8 +15,8 @@ export async function serve(settings: Settings): Promise<void> {
   const shared = await engineOf(settings).open(settings);
   const server = createServer(createApp(settings, shared, { observe, stopping }));
   closeGracefully(server, stopping);
-  server.once("close", async () => {
-    await shared.close();
+  server.once("close", () => {
+    shared.close();
     cluster.worker?.disconnect();
   });
   if (stopping.aborted) return; // while we opened; the server closes, and all else with it
