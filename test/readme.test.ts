@@ -208,8 +208,7 @@ describe("the program of each store logs in and reads products:", () => {
     await logIn("${store}", process.env.CODE);
     const { data } = await products("${store}");
     console.log(data[0].name);
-    await pos.disconnect("${store}");
-    await globalThis.shutDown?.();`;
+    await pos.disconnect("${store}");`;
 
   test("store-sqlite, and the next process finds the store connected", async () => {
     const source = programIn("packages/store-sqlite/README.md");
@@ -223,18 +222,13 @@ describe("the program of each store logs in and reads products:", () => {
   });
 
   test.skipIf(!hasRedis)("store-redis", async () => {
-    const source = `${programIn("packages/store-redis/README.md")}\nglobalThis.shutDown = shutDown;`;
-    expect(await outputOf(source + after)).toContain("House espresso");
+    expect(await outputOf(programIn("packages/store-redis/README.md") + after)).toContain("House espresso");
   });
 
   test.skipIf(!hasPostgres)("store-postgres", async () => {
-    const drop = `
-      globalThis.shutDown = async () => {
-        await pool.query("drop table retail_pos_tokens, retail_pos_tokens_lock");
-        await shutDown();
-      };`;
-    const source = programIn("packages/store-postgres/README.md") + drop;
-    expect(await outputOf(source + after)).toContain("House espresso");
+    const drop = `await pool.query("drop table retail_pos_tokens, retail_pos_tokens_lock");`;
+    const source = programIn("packages/store-postgres/README.md") + after + drop;
+    expect(await outputOf(source)).toContain("House espresso");
   });
 });
 
