@@ -721,7 +721,7 @@ const sessions: Broken[] = [
     app: () => patient(koaApp({ secure: true })),
     finds: ["problem login-route"],
     says: /answers 500/,
-    mend: /a cookie marked Secure \(Koa\)/,
+    mend: /over plain http a cookie marked Secure \(Koa\)/,
   },
   {
     name: "is Koa whose sessions are kept nowhere",

@@ -68,6 +68,17 @@ test.each([
   expect(findings.filter(({ level }) => level === "problem").map(({ check }) => check)).toEqual(expected);
 });
 
+test.each([
+  ["https://app.example.com", /X-Forwarded-Proto: https.* app\.proxy = true.*"trust proxy"/],
+  ["http://localhost:3000", /over plain http a cookie marked Secure/],
+])("a login route that fails at %s: the mend is for that scheme", (application, mend) => {
+  const answers = [answer(`${application}/login`, 500)];
+  const login = { answers, request: undefined, silence: undefined, cookies: [], jar: new CookieJar() };
+  expect(loginRoute(login, undefined)).toMatchObject([
+    { level: "problem", mend: expect.stringMatching(mend) },
+  ]);
+});
+
 function answer(url: string, status: number) {
   const headers = new Headers();
   return { url: new URL(url), status, headers, text: "", location: undefined, tookMs: 5, aheadMs: 0 };

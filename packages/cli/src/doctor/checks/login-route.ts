@@ -123,9 +123,16 @@ function reasonFor(answer: Answer): [why: string, mend: string] {
     default:
       return [
         "starting a login fails in the application",
-        "Read the application's log. Usual reasons: no session middleware before the login route; a session store that cannot be reached; behind a proxy that is not trusted, or over plain http, a cookie marked Secure (Koa) or a relative callback address.",
+        `Read the application's log. Usual reasons: no session middleware before the login route; a session store that cannot be reached; ${reasonOfScheme(answer.url)}.`,
       ];
   }
+}
+
+/** What Koa's session, and a relative callback address, refuse: a request that is not https, or seems not to be. */
+function reasonOfScheme({ protocol }: URL): string {
+  return protocol === "https:"
+    ? 'a proxy that ends TLS, and an application that does not know it: let the proxy send X-Forwarded-Proto: https, and the application trust it, on Koa by app.proxy = true, on Express by app.set("trust proxy", 1)'
+    : "over plain http a cookie marked Secure (Koa), or a relative callback address";
 }
 
 function whetherReadable(url: URL): Finding[] {
