@@ -10,7 +10,7 @@ const cause = new Error("no such table:\n  tokens");
 test.each<{ event: RetailPosEvent; level: string; line: string }>([
   { event: { ...retailer, type: "connected" }, level: "info", line: "connected store=harbour-coffee" },
   {
-    event: { ...retailer, type: "renewed", rotated: true, tookMs: 35 },
+    event: { ...retailer, type: "renewed", rotated: true, tookMs: 35.46927400000277 },
     level: "info",
     line: "renewed store=harbour-coffee rotated=true tookMs=35",
   },

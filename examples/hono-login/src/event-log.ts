@@ -21,8 +21,9 @@ export function logEvents(log: Log = console): (event: RetailPosEvent) => void {
   };
 }
 
-/** Instants as people write them; what has fields of its own is left out. */
+/** Instants as people write them, whole milliseconds; what has fields of its own is left out. */
 function wordsFor(name: string, value: unknown): string[] {
   if (name.endsWith("At")) return [`${name}=${new Date(value as number).toISOString()}`];
+  if (name.endsWith("Ms")) return [`${name}=${Math.round(value as number)}`];
   return typeof value === "object" || value === undefined ? [] : [`${name}=${value}`];
 }
