@@ -151,8 +151,9 @@ export class Knowledge {
     const isOther = set?.version !== this.set?.version;
     const isPerhapsGivenUp = now >= deadlineAt; // then core may not have heard it
     const hasOverlapped = changes !== this.changes;
-    this.isInDoubt = isPerhapsGivenUp || (hasOverlapped && (isOther || this.isInDoubt));
-    if (isOther) this.changes += 1;
+    const wasInDoubt = this.isInDoubt;
+    this.isInDoubt = isPerhapsGivenUp || (hasOverlapped && (isOther || wasInDoubt));
+    if (isOther || wasInDoubt) this.changes += 1; // in doubt, core took nothing until now
     this.set = set;
     if (isPerhapsGivenUp) return;
     if (reachedIn >= this.toldIn) {
