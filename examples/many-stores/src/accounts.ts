@@ -14,11 +14,15 @@ import type { Person, Records } from "./records.js";
 declare global {
   namespace Express {
     /** Who is logged in: somebody with an account of ours, whichever stores they have. */
-    interface User extends Person {}
+    interface User extends Person {
+      readonly loginId?: string;
+    }
   }
 }
 
 export const SESSION_COOKIE = "many-stores";
+/** Then everybody logs in again. */
+export const LONGEST_LOGIN_MS = 14 * 24 * 60 * 60_000;
 
 const LONGEST_EMAIL = 254;
 const SHORTEST_PASSWORD = 12;
@@ -38,9 +42,12 @@ export function accountRoutes(
       done(null, (await isPassword(password, found?.password)) && found ? found.person : false);
     }),
   );
-  people.serializeUser((person, done) => done(null, person.id));
-  people.deserializeUser((id: string, done) => {
-    records.personById(id).then((person) => done(null, person ?? false), done);
+  people.serializeUser((person, done) => {
+    records.addLogin(person.id, clock() + LONGEST_LOGIN_MS).then((id) => done(null, id), done);
+  });
+  people.deserializeUser((loginId: string, done) => {
+    const found = records.personOfLogin(loginId, clock());
+    found.then((person) => done(null, person ? { ...person, loginId } : false), done);
   });
 
   const router = Router();
@@ -78,6 +85,17 @@ export function accountRoutes(
     const person = await records.addPerson(email, await hashPassword(password), clock());
     if (!person) showForm(res.status(409), "sign-up", email, TAKEN);
     else enter(req, res, next, person);
+  }
+
+  /** Nothing of the session is left, a login with a store that is under way neither. */
+  async function logOut(req: Request, res: Response, next: NextFunction): Promise<void> {
+    // First the login: a request beside this one may write the session back after it is gone.
+    if (req.user?.loginId !== undefined) await records.removeLogin(req.user.loginId);
+    req.session.destroy((error) => {
+      if (error) return next(error);
+      res.clearCookie(SESSION_COOKIE);
+      res.redirect(303, "/");
+    });
   }
 }
 
@@ -127,13 +145,4 @@ const addressOf = (req: Request): string => req.ip ?? "unknown";
 /** Passport gives the session a new id. */
 function enter(req: Request, res: Response, next: NextFunction, person: Person): void {
   req.logIn(person, (error) => (error ? next(error) : res.redirect(303, "/stores")));
-}
-
-/** Nothing of the session is left, a login with a store that is under way neither. */
-function logOut(req: Request, res: Response, next: NextFunction): void {
-  req.session.destroy((error) => {
-    if (error) return next(error);
-    res.clearCookie(SESSION_COOKIE);
-    res.redirect(303, "/");
-  });
 }

@@ -146,6 +146,23 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
     });
 
+    test("nobody stays logged in by a request that was under way while they logged out", async () => {
+      const ada = await site.person("ada@example.com");
+      const before = new Map(ada.cookies);
+      const { sessionStore } = site.database;
+      const save = sessionStore.set.bind(sessionStore);
+      const written = new Promise<() => void>((resolve) => {
+        vi.spyOn(sessionStore, "set").mockImplementationOnce((...asked) => resolve(() => save(...asked)));
+      });
+      const starting = ada.open("/auth/retail-pos"); // its session is read, and will be written back
+      const letGo = await written;
+      await ada.post("/log-out");
+      letGo();
+      await starting;
+      ada.cookies = before;
+      expect(await ada.open("/stores")).toMatchObject({ status: 302, location: "/log-in" });
+    });
+
     test("a session gets a new id at the login, so nobody can have set it before", async () => {
       const ada = await site.person("ada@example.com");
       const mine = ada.cookies.get("many-stores");

@@ -3,7 +3,7 @@ import { isRetailPosError, type RetailPos } from "@retail-pos/core";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import session from "express-session";
 import passport from "passport";
-import { accountRoutes, SESSION_COOKIE } from "./accounts.js";
+import { accountRoutes, LONGEST_LOGIN_MS, SESSION_COOKIE } from "./accounts.js";
 import { TooManyAttempts } from "./attempts.js";
 import { connectRoutes } from "./connect.js";
 import type { Database } from "./database.js";
@@ -22,8 +22,6 @@ export interface Parts {
   stopping?: AbortSignal;
   clock?: () => number;
 }
-
-const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 
 /** The whole application, for people with a browser. */
 export function createApp(
@@ -56,7 +54,7 @@ export function createApp(
       store: database.sessionStore,
       cookie: {
         httpOnly: true,
-        maxAge: TWO_WEEKS_MS,
+        maxAge: LONGEST_LOGIN_MS,
         sameSite: "lax", // not strict: it has to come along when the service sends the browser back
         secure: redirectUri.startsWith("https:"),
       },

@@ -58,7 +58,7 @@ export async function pullAll(options: PullAllOptions): Promise<Report> {
   const signal = AbortSignal.any([options.signal, failing.signal]);
   const counts = { stores: 0, pulled: 0, products: 0, loginNeeded: 0, failed: 0, swept: 0 };
 
-  await records.forgetEndedAttempts(Date.now());
+  await records.forgetEnded(Date.now());
   await client.renewDue({ withinMs: RENEW_WITHIN_MS, concurrency: storesAtOnce, signal });
   const domainPrefixes = await records.allStores();
   counts.stores = domainPrefixes.length;

@@ -32,9 +32,22 @@ describe.each<Engine>(["sqlite", "postgres"])("the application's tables in %s", 
       const both = await Promise.all([1, 2].map(() => records.addPerson("ada@example.com", "hashed", NOW)));
       const [person] = both.filter((one) => one !== undefined);
       expect(both.filter((one) => one === undefined)).toHaveLength(1);
-      expect(await records.personById(person?.id ?? "")).toEqual(person);
       expect(await records.personByEmail("ada@example.com")).toEqual({ person, password: "hashed" });
       expect(await records.personByEmail("bob@example.com")).toBeUndefined();
+    });
+
+    test("a login is somebody's until it ends or is removed", async () => {
+      const ada = await addPerson("ada@example.com");
+      const [one, other] = [await records.addLogin(ada, NOW + 2), await records.addLogin(ada, NOW + 2)];
+      expect(await records.personOfLogin(one, NOW + 1)).toEqual({ id: ada, email: "ada@example.com" });
+      expect(await records.personOfLogin(one, NOW + 2)).toBeUndefined();
+      expect(await records.personOfLogin(ada, NOW)).toBeUndefined();
+      await records.removeLogin(one);
+      expect(await records.personOfLogin(one, NOW)).toBeUndefined();
+      await records.forgetEnded(NOW + 1);
+      expect(await records.personOfLogin(other, NOW)).toMatchObject({ id: ada });
+      await records.forgetEnded(NOW + 2);
+      expect(await records.personOfLogin(other, NOW)).toBeUndefined();
     });
 
     test("a store is its members', and nobody else's", async () => {
@@ -121,9 +134,9 @@ describe.each<Engine>(["sqlite", "postgres"])("the application's tables in %s", 
       );
       expect(await count(NOW + 999)).toEqual({ tries: 21, endsAt: NOW + 1000 });
       expect(await count(NOW + 1000)).toEqual({ tries: 1, endsAt: NOW + 2000 });
-      await records.forgetEndedAttempts(NOW + 1999);
+      await records.forgetEnded(NOW + 1999);
       expect(await count(NOW + 1000)).toMatchObject({ tries: 2 });
-      await records.forgetEndedAttempts(NOW + 2000);
+      await records.forgetEnded(NOW + 2000);
       expect(await count(NOW)).toMatchObject({ tries: 1 });
       await records.forgetAttempts("ada");
       expect(await count(NOW)).toMatchObject({ tries: 1 });
@@ -133,7 +146,9 @@ describe.each<Engine>(["sqlite", "postgres"])("the application's tables in %s", 
       const ada = await addPerson("ada@example.com");
       const others = await Promise.all([openDatabase(empty), openDatabase(empty)]);
       for (const other of others) {
-        expect(await new Records(other.sql).personById(ada)).toMatchObject({ email: "ada@example.com" });
+        expect(await new Records(other.sql).personByEmail("ada@example.com")).toMatchObject({
+          person: { id: ada },
+        });
         await other.close();
       }
     });

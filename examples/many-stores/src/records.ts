@@ -50,9 +50,29 @@ export class Records {
     return rows[0] && personOf(rows[0]);
   }
 
-  async personById(id: string): Promise<Person | undefined> {
-    const [row] = await this.#sql.query("SELECT id, email FROM people WHERE id = ?", id);
+  /** @returns the login's id. */
+  async addLogin(personId: string, endsAt: number): Promise<string> {
+    const id = randomUUID();
+    await this.#sql.query(
+      "INSERT INTO logins (id, person_id, ends_at) VALUES (?, ?, ?)",
+      id,
+      personId,
+      endsAt,
+    );
+    return id;
+  }
+
+  /** Whose login it is, as long as it lasts. */
+  async personOfLogin(id: string, now: number): Promise<Person | undefined> {
+    const sql = `
+      SELECT people.id, people.email FROM logins JOIN people ON people.id = logins.person_id
+      WHERE logins.id = ? AND logins.ends_at > ?`;
+    const [row] = await this.#sql.query(sql, id, now);
     return row && personOf(row);
+  }
+
+  async removeLogin(id: string): Promise<void> {
+    await this.#sql.query("DELETE FROM logins WHERE id = ?", id);
   }
 
   /** With the scrypt of their password. */
@@ -179,8 +199,11 @@ export class Records {
     await this.#sql.query("DELETE FROM attempts WHERE key = ?", key);
   }
 
-  async forgetEndedAttempts(now: number): Promise<void> {
-    await this.#sql.query("DELETE FROM attempts WHERE ends_at <= ?", now);
+  /** Attempts and logins whose time is over. */
+  async forgetEnded(now: number): Promise<void> {
+    await this.#sql.together(
+      ["attempts", "logins"].map((table) => [`DELETE FROM ${table} WHERE ends_at <= ?`, now]),
+    );
   }
 }
 

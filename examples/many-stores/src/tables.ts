@@ -6,6 +6,12 @@ export const TABLES: readonly string[] = [
     password TEXT NOT NULL,
     since BIGINT NOT NULL
   )`,
+  // Who is logged in. A session names one of these, and is nobody's without it.
+  `CREATE TABLE IF NOT EXISTS logins (
+    id TEXT PRIMARY KEY,
+    person_id TEXT NOT NULL REFERENCES people (id),
+    ends_at BIGINT NOT NULL
+  )`,
   // What we know of a connected store. It is there as long as somebody is a member.
   `CREATE TABLE IF NOT EXISTS stores (
     domain_prefix TEXT PRIMARY KEY,
