@@ -205,6 +205,22 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       expect(second).toMatchObject({ status: 409, body: expect.stringContaining("already") });
     });
 
+    test.each([
+      ["/stores/%E0%A4%A", 404],
+      ["/stores/%00", 404],
+      ["/stores/harbour-coffee%2fdisconnect", 404],
+      ["/auth/retail-pos/callback?error=refused&state=12345678&domain_prefix=a%00b", 403],
+    ])(
+      "an address that is damaged is its sender's mistake, and no line in the log: %s",
+      async (path, status) => {
+        const lines = vi.spyOn(console, "error").mockImplementation(() => {});
+        vi.spyOn(console, "warn").mockImplementation(() => {}); // why a store was not connected
+        const ada = await site.person("ada@example.com", store);
+        expect((await ada.open(path)).status).toBe(status);
+        expect(lines).not.toHaveBeenCalled();
+      },
+    );
+
     test("is ready while the database answers, and lives without it", async () => {
       const visitor = site.visitor();
       expect(await visitor.open("/ready")).toMatchObject({ status: 200, body: '{"status":"ready"}' });

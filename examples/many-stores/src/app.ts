@@ -79,6 +79,8 @@ const showError: ErrorRequestHandler = (error, req, res, next) => {
   }
   if (error instanceof TooManyAttempts)
     return showProblem(res.set(error.headers).status(error.status), "too_many_attempts");
+  // An address whose escapes are no text.
+  if (error instanceof URIError) return showProblem(res.status(404), "not_found");
   // A form that is too long, or none: the sender's mistake, and not worth a line of ours.
   if (error?.expose === true && error.status < 500)
     return showProblem(res.status(error.status), "bad_request", { isConnecting });

@@ -7,6 +7,7 @@ import type { Memberships } from "./memberships.js";
 import type { Records } from "./records.js";
 import { showProblem } from "./show-problem.js";
 import { readName } from "./store-api.js";
+import { domainPrefixOf } from "./stores.js";
 
 /** What Passport calls the account: the store that this person has just connected. */
 interface Account extends Express.User {
@@ -80,9 +81,9 @@ export function connectRoutes({ people, client, records, memberships, clock = Da
   /** A page that says why, in words for whoever runs the store; the developer's words go to the log. */
   async function fail(req: Request, res: Response, info?: Why): Promise<void> {
     const { code = "login_refused", message = "nobody is logged in" } = { ...info };
-    const store = req.query["domain_prefix"];
+    const store = domainPrefixOf(req.query["domain_prefix"]);
     // Somebody pressed Back and approved again: their store is connected, and they want its page.
-    if (code.startsWith("state_") && typeof store === "string" && req.user) {
+    if (code.startsWith("state_") && store !== undefined && req.user) {
       const own = await records.storeOf(req.user.id, store);
       if (own) return res.redirect(`/stores/${own.domainPrefix}`);
     }

@@ -119,7 +119,8 @@ function isNetworkError(error: unknown): boolean {
   return name === "TimeoutError" || (name === "TypeError" && message === "fetch failed");
 }
 
-function domainPrefixOf(text: string): string | undefined {
+/** What an address says, if it can be a store at all: to PostgreSQL not every text is one. */
+export function domainPrefixOf(text: unknown): string | undefined {
   try {
     return parseDomainPrefix(text);
   } catch {
