@@ -1,8 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { request as tlsRequest } from "node:https";
+import { connect } from "node:net";
 import { inspect } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { newCertificate } from "./certificate.js";
 import { type Sandbox, type SandboxOptions, startSandbox } from "./index.js";
 
@@ -169,6 +170,19 @@ describe("a certificate that is made at start", () => {
     expect(inspect(sandbox, { depth: 9 })).not.toContain("PRIVATE KEY");
   });
 });
+
+test.each([{}, { tls: true }])(
+  "close() ends connections on which nothing was asked yet: %o",
+  async (options) => {
+    const sandbox = await start(options);
+    const socket = connect(Number(new URL(sandbox.url).port), "127.0.0.1");
+    socket.resume().on("error", () => {}); // a reset is an end too
+    const ended = new Promise((resolve) => socket.once("close", resolve));
+    await vi.waitFor(() => expect(sandbox.connectionsOpened).toBe(1));
+    await sandbox.close();
+    await ended;
+  },
+);
 
 test("connections are counted, and kept between two requests", async () => {
   const sandbox = await start();

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { newCertificate } from "./certificate.js";
 import { openConsole } from "./console/console.js";
@@ -52,8 +52,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const server = tls ? createTlsServer(tls) : createServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   let connectionsOpened = 0;
-  server.on("connection", () => {
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
     connectionsOpened += 1;
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
   });
   // It listens before the service is made, because the service's addresses need the port. Nobody can call it yet.
   const service = newService(settings, await listen(server, settings.port));
@@ -73,7 +76,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     application,
     stores,
     certificate,
-    close: closing(server),
+    close: closing(server, open),
   });
   return Object.defineProperty(controls, "connectionsOpened", {
     get: () => connectionsOpened,
@@ -109,13 +112,14 @@ function listenError(cause: NodeJS.ErrnoException, port: number): Error {
   return new Error(`The sandbox cannot listen on port ${port}: ${cause.message}`, { cause });
 }
 
-function closing(server: Server): () => Promise<void> {
+function closing(server: Server, open: ReadonlySet<Socket>): () => Promise<void> {
   let closed: Promise<void> | undefined;
   return () => {
     closed ??= new Promise((resolve) => {
       server.close(() => resolve());
-      // Without this the faults that never answer would keep it open.
-      server.closeAllConnections();
+      // Without this the faults that never answer would keep it open. Not closeAllConnections(), which does not know
+      // those on which TLS has yet to begin.
+      for (const socket of open) socket.destroy();
     });
     return closed;
   };
