@@ -1,3 +1,4 @@
+import { mayReplace } from "./compare-and-set.js";
 import {
   isRetailPosError,
   NotConnectedError,
@@ -11,7 +12,7 @@ import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { type Lock, underLock } from "./lock.js";
 import { noteFailure } from "./note-renewal-failure.js";
 import type { BackOff } from "./renewal-back-off.js";
-import type { TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
+import type { Late, TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import { limitOf, refusalOf } from "./token-set-notes.js";
@@ -66,7 +67,7 @@ export function renewals(options: RenewalOptions): Renewals {
     if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
     const reason = blocked(stored);
     if (reason) throw new Blocked(reason);
-    const late = (tokens: TokenAnswer) => void keepLate(options, held, stored, tokens);
+    const late: Late = (told) => void keepLate(options, held, stored, told);
     let answer: TokenAnswer;
     try {
       answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, late);
@@ -98,8 +99,8 @@ export function renewals(options: RenewalOptions): Renewals {
   }
 
   /** Tells all processes that share the store of a 429: each sees it when it reloads under the lock (behaviour 7). */
-  function noteLimit(held: HeldTokens, stored: TokenSet, { retryAt }: RateLimitedError): Promise<void> {
-    return held.note(stored, quiet({ ...stored, version: versions.next(), limitedUntil: retryAt }));
+  function noteLimit(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void> {
+    return held.note(stored, limitedSet(stored, error, versions));
   }
 
   /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
@@ -125,19 +126,32 @@ export function renewals(options: RenewalOptions): Renewals {
 
 /**
  * Saves tokens that came after the deadline. Nobody waits for them any more, but the refresh token that they replace is
- * spent. The save compares, as every other: a newer set stays.
+ * spent. The save compares, as every other: a newer set stays. A 429 counts, unless newer tokens came meanwhile.
  */
 async function keepLate(
   { versions, backOff, events }: RenewalOptions,
   held: HeldTokens,
   stored: TokenSet,
-  answer: TokenAnswer,
+  answer: TokenAnswer | RateLimitedError,
 ): Promise<void> {
+  const { set, domainPrefix } = held;
+  if (answer instanceof RateLimitedError) {
+    if (set && isAnother(set, stored)) return;
+    backOff.failed(domainPrefix, answer);
+    events.rateLimited(domainPrefix, answer);
+    return held.note(stored, limitedSet(stored, answer, versions));
+  }
   const next = renewed(stored, answer, versions.next());
+  // The store would not know of what this process alone holds.
+  if (held.isUnsaved && set && !mayReplace(set, [stored], next)) return;
   const kept = await held.replace(stored, next).catch(() => undefined); // told by the store
   if (kept?.version !== next.version) return;
-  backOff.succeeded(held.domainPrefix, answer.rateLimit);
+  backOff.succeeded(domainPrefix, answer.rateLimit);
   events.renewed(stored, next, answer.requestedAt);
+}
+
+function limitedSet(stored: TokenSet, { retryAt }: RateLimitedError, versions: Versions): TokenSet {
+  return quiet({ ...stored, version: versions.next(), limitedUntil: retryAt });
 }
 
 /** Wraps the reason why no request went out, so that it is not noted as a new failure. */

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { DAY_MS, failureOf, json, type Script, start, T0 } from "../testing/fake-service.js";
+import { DAY_MS, failureOf, json, type Script, settled, start, T0 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
-import { ReconnectRequiredError, TokenEndpointError } from "./errors.js";
+import { RateLimitedError, ReconnectRequiredError, TokenEndpointError } from "./errors.js";
 import { memoryStore } from "./memory-store.js";
 import { retailPos } from "./retail-pos.js";
 
@@ -77,6 +77,39 @@ describe("tokens that come after the deadline", () => {
     expect(await store.load(shop)).toBeUndefined();
   });
 
+  test("leave the tokens alone that this process holds and cannot save, and their refresh token", async () => {
+    const memory = memoryStore();
+    let isDown = false;
+    const save: typeof memory.save = async (...asked) => {
+      if (isDown) throw new Error("down");
+      return memory.save(...asked);
+    };
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { login, service, time, value } = start({ store: { ...memory, save } });
+    await login();
+    time.now = T0 + DAY_MS;
+    const { script, letGo } = slowAnswer();
+    service.next(script);
+    const failing = failureOf(value());
+    await vi.advanceTimersByTimeAsync(10_000);
+    await failing;
+    time.now += 2000;
+    isDown = true;
+    // A service that forgives one refresh token sent twice; what it issued last is what it accepts.
+    const newer = { access_token: "newer-access", refresh_token: "newer-refresh", expires_in: 86_400 };
+    service.next(() => json(newer));
+    const renewing = value();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await renewing).toBe("newer-access");
+    isDown = false;
+    letGo();
+    await settled();
+    expect(await value()).toBe("newer-access");
+    await vi.advanceTimersByTimeAsync(5000);
+    expect((await memory.load(shop))?.refreshToken).toBe("newer-refresh");
+  });
+
   test("wait in this process if the store does not take them", async () => {
     const memory = memoryStore();
     let isDown = false;
@@ -126,6 +159,42 @@ test.each<[string, () => Response]>([
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect((await store.load(shop))?.version).toBe(version);
   expect(types()).toEqual(["connected", "renewal_failed"]);
+});
+
+describe("a 429 after the deadline", () => {
+  const limit = () => json({}, 429, { "x-ratelimit-reset": String((T0 + DAY_MS) / 1000 + 60) });
+
+  test("is one: nothing is sent until its reset, in no process", async () => {
+    const store = memoryStore();
+    const { login, service, time, value, types } = start({ store, timeoutMs });
+    await login();
+    time.now = T0 + DAY_MS;
+    const request = service.holdNext();
+    await failureOf(value());
+    request.answer(limit());
+    await vi.waitFor(async () => expect((await store.load(shop))?.limitedUntil).toBe(time.now + 60_000));
+    time.now += 59_000;
+    expect(await failureOf(value())).toBeInstanceOf(RateLimitedError);
+    expect(await failureOf(start({ store }, service, time).value())).toBeInstanceOf(RateLimitedError);
+    expect(service.spent()).toHaveLength(1);
+    time.now += 1000;
+    expect(await value()).toBe("access-shop-2");
+    expect(types()).toEqual(["connected", "renewal_failed", "rate_limited", "renewed"]);
+  });
+
+  test("says nothing of a login that came meanwhile", async () => {
+    const store = memoryStore();
+    const { login, service, time, value, types } = start({ store, timeoutMs });
+    await login();
+    time.now = T0 + DAY_MS;
+    const request = service.holdNext();
+    await failureOf(value());
+    await login();
+    request.answer(limit());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(types()).not.toContain("rate_limited");
+    expect((await store.load(shop))?.limitedUntil).toBeUndefined();
+  });
 });
 
 test("a service that never answers: the request ends, and with it the connection", async () => {

@@ -24,14 +24,13 @@ export interface TokenEndpoint {
    * 4.3.
    *
    * @param late told of tokens that come after the deadline: the service has ended the old refresh token by then (R4).
+   * And of a 429, which holds whenever it comes.
    * @throws {ReconnectRequiredError} when the service refuses the refresh token.
    */
-  refresh(
-    domainPrefix: DomainPrefix,
-    refreshToken: string,
-    late?: (answer: TokenAnswer) => void,
-  ): Promise<TokenAnswer>;
+  refresh(domainPrefix: DomainPrefix, refreshToken: string, late?: Late): Promise<TokenAnswer>;
 }
+
+export type Late = (told: TokenAnswer | RateLimitedError) => void;
 
 /** A usable 2xx answer. */
 export interface TokenAnswer {
@@ -73,7 +72,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   };
 
   /** Each request is told once, with what became of it. */
-  async function request(grant: Grant, late?: (answer: TokenAnswer) => void): Promise<TokenAnswer> {
+  async function request(grant: Grant, late?: Late): Promise<TokenAnswer> {
     const startedAt = Date.now();
     const beganAt = performance.now();
     let status: number | undefined;
@@ -102,15 +101,16 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   async function ask(
     grant: Grant,
     answered: (status: number) => void,
-    late: ((answer: TokenAnswer) => void) | undefined,
+    late: Late | undefined,
   ): Promise<TokenAnswer> {
     const requestedAt = clock();
-    const answer = await post(
-      options,
-      grant,
-      late && ((answer) => tellLate(answer, grant, requestedAt, late)),
-    );
+    const tooLate = late && ((answer: Answer) => tellLate(answer, grant, requestedAt, late));
+    const answer = await post(options, grant, tooLate);
     answered(answer.status);
+    return understood(answer, grant, requestedAt);
+  }
+
+  function understood(answer: Answer, grant: Grant, requestedAt: number): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) onRateLimit?.(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {
@@ -120,21 +120,16 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     if (answer.redirected || answer.status < 200 || answer.status > 299) throw failureOf(answer, grant);
     return { response: usableResponse(answer, grant, requestedAt), requestedAt, rateLimit };
   }
-}
 
-/** If there are no tokens in it, there is nothing to keep: that no answer came in time was told already. */
-function tellLate(
-  answer: Answer,
-  grant: Grant,
-  requestedAt: number,
-  late: (answer: TokenAnswer) => void,
-): void {
-  if (answer.redirected || answer.status < 200 || answer.status > 299) return;
-  let response: TokenResponse;
-  try {
-    response = usableResponse(answer, grant, requestedAt);
-  } catch {
-    return;
+  /** Every other failure changes nothing: that no answer came in time was told already. */
+  function tellLate(answer: Answer, grant: Grant, requestedAt: number, late: Late): void {
+    let told: TokenAnswer | RateLimitedError;
+    try {
+      told = understood(answer, grant, requestedAt);
+    } catch (error) {
+      if (!(error instanceof RateLimitedError)) return;
+      told = error;
+    }
+    late(told);
   }
-  late({ response, requestedAt, rateLimit: parseRateLimit(answer.headers) });
 }
