@@ -84,6 +84,24 @@ describe("overlaps: an answer that disagrees with what became known meanwhile is
     expect(service.spent()).toEqual([]); // the old refresh token was not sent
   });
 
+  test("while the store is asked again, nobody is handed the copy", async () => {
+    const { gated, p0, p1, time } = twoProcesses({ cacheMs: 10_000 });
+    const tokens = await p0.login();
+    time.now += 10_000; // the copy is old: the next use looks
+    const look = gated.stop("load", BEFORE);
+    const waiting = failureOf(p0.value());
+    await look.asked;
+    await p0.pos.connect({ ...tokens, version: "again" });
+    await p1.pos.disconnect("shop");
+    const again = gated.stop("load", BEFORE);
+    look.goOn();
+    await again.asked;
+    const told = failureOf(p0.value());
+    again.goOn();
+    expect(await told).toBeInstanceOf(NotConnectedError);
+    expect(await waiting).toBeInstanceOf(NotConnectedError);
+  });
+
   test("a connect that was overtaken by a disconnect elsewhere is not believed", async () => {
     const { gated, p0, p1, time } = twoProcesses({ cacheMs: 10_000 });
     const tokens = await p0.login();

@@ -207,6 +207,7 @@ export class HeldTokens extends HeldSet {
       const question = this.#ask();
       const stored = await this.#around.store.load(this.domainPrefix, this.set);
       if (this.#agrees(stored, question)) return this.#hold(stored, question);
+      this.#distrust(); // as in #askAgain
     }
   }
 
@@ -224,7 +225,7 @@ export class HeldTokens extends HeldSet {
     } catch (error) {
       return this.#keepUnsaved(next, replacing, error);
     }
-    return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();
+    return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();
   }
 
   /**
@@ -243,7 +244,7 @@ export class HeldTokens extends HeldSet {
       if (this.isUnsaved) throw error;
       return found?.version === stored.version ? this.#keepUnsaved(marked, replacing, error) : found;
     }
-    return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();
+    return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();
   }
 
   /** Writes a note on the stored set. Nothing depends on it, so a failure is not tried again. */
@@ -252,7 +253,7 @@ export class HeldTokens extends HeldSet {
     try {
       const kept = await this.#around.store.put(noted, replacing);
       if (this.#agrees(kept, question)) this.#hold(kept, question);
-      else await this.reload(); // a login that came between helps whoever waits
+      else await this.#askAgain(); // a login that came between helps whoever waits
     } catch {
       // Told by the store; this process remembers the limit by itself.
     }
@@ -318,6 +319,12 @@ export class HeldTokens extends HeldSet {
       if (this.isUnsaved) this.#saveLater(tries + 1);
     }, longestPauseAfter(tries));
     unref(timer);
+  }
+
+  /** Nobody is handed the copy until the store has said whether it counts, or what it said last. */
+  #askAgain(): Promise<TokenSet | undefined> {
+    this.#distrust();
+    return this.reload();
   }
 
   /** The store did not take the set. A login or a disconnect that became known meanwhile still wins. */

@@ -1,4 +1,3 @@
-import { mayReplace } from "./compare-and-set.js";
 import {
   isRetailPosError,
   NotConnectedError,
@@ -9,9 +8,12 @@ import {
   TokenResponseError,
 } from "./errors.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
+import { lateAnswers } from "./late-answers.js";
 import { type Lock, underLock } from "./lock.js";
 import { noteFailure } from "./note-renewal-failure.js";
 import type { BackOff } from "./renewal-back-off.js";
+import { renewed } from "./renewed-set.js";
+import { sharedLimits } from "./shared-limits.js";
 import type { Late, TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
@@ -45,6 +47,8 @@ export interface RenewalOptions {
 
 export function renewals(options: RenewalOptions): Renewals {
   const { endpoint, backOff, lock, versions, clientId, clock, events } = options;
+  const { limited, noteLimit } = sharedLimits(options);
+  const late = lateAnswers({ backOff, versions, events, limited });
   return { renew, blocked, noteLimit };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
@@ -63,14 +67,16 @@ export function renewals(options: RenewalOptions): Renewals {
   /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
   async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
     const stored = await held.reload(); // never a set that was read before the lock was ours
+    const saving = late.saving(held);
+    if (saving) return saving.then(() => renewLocked(held, stale));
     if (!stored) throw new NotConnectedError(held);
     if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
     const reason = blocked(stored);
     if (reason) throw new Blocked(reason);
-    const late: Late = (told) => void keepLate(options, held, stored, told);
     let answer: TokenAnswer;
     try {
-      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, late);
+      const tooLate: Late = (said) => late.keep(held, stored, said);
+      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, tooLate);
     } catch (error) {
       if (error instanceof RateLimitedError) await limited(held, stored, error);
       if (!(error instanceof ReconnectRequiredError)) throw error;
@@ -93,16 +99,6 @@ export function renewals(options: RenewalOptions): Renewals {
     return held.isLive(set) ? adopted(set) : renewLocked(held, set);
   }
 
-  async function limited(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void> {
-    events.rateLimited(held.domainPrefix, error);
-    await noteLimit(held, stored, error);
-  }
-
-  /** Tells all processes that share the store of a 429: each sees it when it reloads under the lock (behaviour 7). */
-  function noteLimit(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void> {
-    return held.note(stored, limitedSet(stored, error, versions));
-  }
-
   /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
   async function newerThanRefused(held: HeldTokens, stored: TokenSet): Promise<TokenSet> {
     const marked = quiet({ ...stored, version: versions.next(), refusedAt: clock() });
@@ -122,36 +118,6 @@ export function renewals(options: RenewalOptions): Renewals {
     const now = clock();
     return refusalOf(set, now) ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
   }
-}
-
-/**
- * Saves tokens that came after the deadline. Nobody waits for them any more, but the refresh token that they replace is
- * spent. The save compares, as every other: a newer set stays. A 429 counts, unless newer tokens came meanwhile.
- */
-async function keepLate(
-  { versions, backOff, events }: RenewalOptions,
-  held: HeldTokens,
-  stored: TokenSet,
-  answer: TokenAnswer | RateLimitedError,
-): Promise<void> {
-  const { set, domainPrefix } = held;
-  if (answer instanceof RateLimitedError) {
-    if (set && isAnother(set, stored)) return;
-    backOff.failed(domainPrefix, answer);
-    events.rateLimited(domainPrefix, answer);
-    return held.note(stored, limitedSet(stored, answer, versions));
-  }
-  const next = renewed(stored, answer, versions.next());
-  // The store would not know of what this process alone holds.
-  if (held.isUnsaved && set && !mayReplace(set, [stored], next)) return;
-  const kept = await held.replace(stored, next).catch(() => undefined); // told by the store
-  if (kept?.version !== next.version) return;
-  backOff.succeeded(domainPrefix, answer.rateLimit);
-  events.renewed(stored, next, answer.requestedAt);
-}
-
-function limitedSet(stored: TokenSet, { retryAt }: RateLimitedError, versions: Versions): TokenSet {
-  return quiet({ ...stored, version: versions.next(), limitedUntil: retryAt });
 }
 
 /** Wraps the reason why no request went out, so that it is not noted as a new failure. */
@@ -177,17 +143,4 @@ function uselessness(held: HeldTokens, { response: { access } }: TokenAnswer): R
   const issued = `The token endpoint of retailer "${held.domainPrefix}" issued`;
   if (access) return new RejectedByApiError(`${issued} an access token again that the API rejects`, held);
   return new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
-}
-
-/** R4: a new refresh token replaces the old one; the old one stays if there is none. The same for the access token. */
-function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
-  const scope = response.scope ?? stored.scope;
-  return quiet({
-    domainPrefix: stored.domainPrefix,
-    access: response.access ?? stored.access,
-    refreshToken: response.refreshToken ?? stored.refreshToken,
-    issuedAt: response.access ? requestedAt : stored.issuedAt,
-    version,
-    ...(scope !== undefined && { scope }),
-  });
 }

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { DAY_MS, failureOf, json, type Script, settled, start, T0 } from "../testing/fake-service.js";
+import { DAY_MS, failureOf, json, later, type Script, settled, start, T0 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { RateLimitedError, ReconnectRequiredError, TokenEndpointError } from "./errors.js";
 import { memoryStore } from "./memory-store.js";
@@ -135,6 +135,56 @@ describe("tokens that come after the deadline", () => {
   });
 });
 
+test("a renewal waits for late tokens that are being saved, and spends the new refresh token", async () => {
+  const memory = memoryStore();
+  const saving = later();
+  let isSlow = false;
+  const save: typeof memory.save = async (...asked) => {
+    if (isSlow) await saving.promise;
+    return memory.save(...asked);
+  };
+  const { login, service, time, value } = start({ store: { ...memory, save }, timeoutMs });
+  await login();
+  time.now = T0 + DAY_MS;
+  const { script, letGo } = slowAnswer();
+  service.next(script);
+  await failureOf(value());
+  time.now += 2_000; // the pause after the failure is over
+  isSlow = true;
+  letGo();
+  await settled();
+  const waiting = value();
+  await settled();
+  expect(service.spent()).toEqual(["refresh-shop-1"]);
+  saving.resolve();
+  expect(await waiting).toBe("access-shop-2");
+  expect(service.spent()).toEqual(["refresh-shop-1"]);
+});
+
+test("a 429 after the deadline holds, in all processes", async () => {
+  const store = memoryStore();
+  const process = start({ store, timeoutMs });
+  const { login, service, time, value, types } = process;
+  const other = start({ store }, service, time);
+  await login();
+  time.now = T0 + DAY_MS;
+  const { script, letGo } = slowAnswer();
+  service.next(async (seen) => script(seen, () => json({}, 429, { "x-ratelimit-reset": reset(time.now) })));
+  await failureOf(value());
+  letGo();
+  await vi.waitFor(async () => expect((await store.load(shop))?.limitedUntil).toBeDefined());
+  time.now += 2_000;
+  expect(await failureOf(value())).toBeInstanceOf(RateLimitedError);
+  expect(await failureOf(other.value())).toBeInstanceOf(RateLimitedError);
+  expect(service.spent()).toHaveLength(1);
+  expect(types()).toEqual(["connected", "renewal_failed", "rate_limited"]);
+});
+
+/** In a minute, as the header says it. */
+function reset(now: number): string {
+  return String(now / 1000 + 60);
+}
+
 test.each<[string, () => Response]>([
   ["a refusal", () => json({ error: "invalid_grant" }, 400)],
   ["a 500", () => new Response("down", { status: 500 })],
@@ -159,42 +209,6 @@ test.each<[string, () => Response]>([
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect((await store.load(shop))?.version).toBe(version);
   expect(types()).toEqual(["connected", "renewal_failed"]);
-});
-
-describe("a 429 after the deadline", () => {
-  const limit = () => json({}, 429, { "x-ratelimit-reset": String((T0 + DAY_MS) / 1000 + 60) });
-
-  test("is one: nothing is sent until its reset, in no process", async () => {
-    const store = memoryStore();
-    const { login, service, time, value, types } = start({ store, timeoutMs });
-    await login();
-    time.now = T0 + DAY_MS;
-    const request = service.holdNext();
-    await failureOf(value());
-    request.answer(limit());
-    await vi.waitFor(async () => expect((await store.load(shop))?.limitedUntil).toBe(time.now + 60_000));
-    time.now += 59_000;
-    expect(await failureOf(value())).toBeInstanceOf(RateLimitedError);
-    expect(await failureOf(start({ store }, service, time).value())).toBeInstanceOf(RateLimitedError);
-    expect(service.spent()).toHaveLength(1);
-    time.now += 1000;
-    expect(await value()).toBe("access-shop-2");
-    expect(types()).toEqual(["connected", "renewal_failed", "rate_limited", "renewed"]);
-  });
-
-  test("says nothing of a login that came meanwhile", async () => {
-    const store = memoryStore();
-    const { login, service, time, value, types } = start({ store, timeoutMs });
-    await login();
-    time.now = T0 + DAY_MS;
-    const request = service.holdNext();
-    await failureOf(value());
-    await login();
-    request.answer(limit());
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(types()).not.toContain("rate_limited");
-    expect((await store.load(shop))?.limitedUntil).toBeUndefined();
-  });
 });
 
 test("a service that never answers: the request ends, and with it the connection", async () => {

@@ -30,7 +30,8 @@ export interface TokenEndpoint {
   refresh(domainPrefix: DomainPrefix, refreshToken: string, late?: Late): Promise<TokenAnswer>;
 }
 
-export type Late = (told: TokenAnswer | RateLimitedError) => void;
+/** Whoever hears of an answer that comes after the deadline. */
+export type Late = (answer: TokenAnswer | RateLimitedError) => void;
 
 /** A usable 2xx answer. */
 export interface TokenAnswer {
@@ -104,13 +105,21 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     late: Late | undefined,
   ): Promise<TokenAnswer> {
     const requestedAt = clock();
-    const tooLate = late && ((answer: Answer) => tellLate(answer, grant, requestedAt, late));
-    const answer = await post(options, grant, tooLate);
+    const tellLate = (answer: Answer) => {
+      try {
+        late?.(tokensIn(answer, grant, requestedAt));
+      } catch (error) {
+        // Else there is nothing to keep: that no answer came in time was told already.
+        if (error instanceof RateLimitedError) late?.(error);
+      }
+    };
+    const answer = await post(options, grant, late && tellLate);
     answered(answer.status);
-    return understood(answer, grant, requestedAt);
+    return tokensIn(answer, grant, requestedAt);
   }
 
-  function understood(answer: Answer, grant: Grant, requestedAt: number): TokenAnswer {
+  /** @throws {RetailPosError} there are none in it. */
+  function tokensIn(answer: Answer, grant: Grant, requestedAt: number): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) onRateLimit?.(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {
@@ -119,17 +128,5 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     }
     if (answer.redirected || answer.status < 200 || answer.status > 299) throw failureOf(answer, grant);
     return { response: usableResponse(answer, grant, requestedAt), requestedAt, rateLimit };
-  }
-
-  /** Every other failure changes nothing: that no answer came in time was told already. */
-  function tellLate(answer: Answer, grant: Grant, requestedAt: number, late: Late): void {
-    let told: TokenAnswer | RateLimitedError;
-    try {
-      told = understood(answer, grant, requestedAt);
-    } catch (error) {
-      if (!(error instanceof RateLimitedError)) return;
-      told = error;
-    }
-    late(told);
   }
 }

@@ -171,7 +171,7 @@ describe("a certificate that is made at start", () => {
   });
 });
 
-test.each([{}, { tls: true }])(
+test.each<SandboxOptions>([{}, { tls: true }])(
   "close() ends connections on which nothing was asked yet: %o",
   async (options) => {
     const sandbox = await start(options);
