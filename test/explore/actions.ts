@@ -12,6 +12,7 @@ export type Action =
     }
   | { readonly kind: "renewDue"; readonly place: number }
   | { readonly kind: "revoke"; readonly retailer: string }
+  | { readonly kind: "late" }
   | { readonly kind: "pass"; readonly ms: number };
 
 /** Whoever does one thing after the other. */
@@ -83,6 +84,7 @@ export function startActor(world: World, actions: readonly Action[]): Actor {
 
 function happenInTheWorld(world: World, action: Action): void {
   if (action.kind === "pass") world.pass(action.ms);
+  if (action.kind === "late") world.service.slowDown();
   if (action.kind === "revoke") world.service.revoke(action.retailer);
 }
 
@@ -153,6 +155,8 @@ export function nameOf(action: Action): string {
       return "the fleet's job runs";
     case "revoke":
       return `the service ends the tokens of ${action.retailer}`;
+    case "late":
+      return "the service's next answer will be late";
     case "pass":
       return `${action.ms} ms pass`;
   }

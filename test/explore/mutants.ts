@@ -34,13 +34,13 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "a save that overlapped is believed",
-    "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();",
+    "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();",
     "return this.#hold(kept, question);",
     { nth: 0, story: "a disconnect here" },
   ),
   swapped(
     "a mark that overlapped is believed",
-    "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.reload();",
+    "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();",
     "return this.#hold(kept, question);",
     { nth: 1, story: "a refusal before the end, and a login" },
   ),
@@ -50,8 +50,13 @@ const GUARDS: readonly Mutant[] = [
     "this.#hold(set, question);",
     { story: "a login and a disconnect at once" },
   ),
+  dropped(
+    "a disconnect is no change if there is no copy",
+    "this.#changes += 1; // also without a copy before and after: what is on its way may be from before",
+    { story: "a disconnect before anybody looked" },
+  ),
   dropped("changes are not counted", "if (!this.isCopyOf(set)) this.#changes += 1;", {
-    story: "a login and a disconnect at once",
+    story: "a login elsewhere",
   }),
   swapped(
     "age counts from the answer",
@@ -212,6 +217,7 @@ const ORDER: readonly Mutant[] = [
     "after a refusal nothing is reloaded",
     "const found = await this.reload();\n      if (this.isUnsaved) throw error;",
     "const found = stored as TokenSet | undefined;",
+    { story: "refused, then logged in" },
   ),
   swapped(
     "a 429 is not noted for the others",
@@ -292,4 +298,42 @@ const SAVING: readonly Mutant[] = [
   ),
 ];
 
-export const MUTANTS: readonly Mutant[] = [...GUARDS, ...COMPARISONS, ...ORDER, ...SAVING];
+const LATE: readonly Mutant[] = [
+  swapped(
+    "late tokens are dropped",
+    "working.then(late, () => {}); // that there was no answer is told already",
+    "working.catch(() => {});",
+  ),
+  swapped(
+    "late tokens replace whatever is stored",
+    "const kept = await held.replace(stored, next).catch(() => undefined);",
+    "const kept = await held.replace((await held.reload()) ?? stored, next).catch(() => undefined);",
+    { story: "a late answer, and a login" },
+  ),
+  swapped(
+    "late tokens that could not be saved at once are dropped",
+    "const kept = await held.replace(stored, next).catch(() => undefined);",
+    "await held.note(stored, next);\n    const kept = held.set;",
+    { story: "a late answer" },
+  ),
+  dropped(
+    "a renewal does not wait for late tokens",
+    "if (saving) return saving.then(() => renewLocked(held, stale));",
+    {
+      story: "a late answer",
+    },
+  ),
+  swapped(
+    "callers wait for what is late",
+    "return within(timeoutMs, working,",
+    "return within(timeoutMs * LATE, working,",
+    {
+      story: "a late answer",
+    },
+  ),
+  dropped("a 429 that is late is no limit", "if (error instanceof RateLimitedError) late?.(error);", {
+    story: "a late answer",
+  }),
+];
+
+export const MUTANTS: readonly Mutant[] = [...GUARDS, ...COMPARISONS, ...ORDER, ...SAVING, ...LATE];

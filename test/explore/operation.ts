@@ -2,8 +2,10 @@ import { digestOf } from "./digest.js";
 import type { Life } from "./process.js";
 import type { Fault, Step } from "./step.js";
 
-/** An operation that was delayed takes effect after everybody gave it up: the longest deadline is ten seconds. */
+/** An operation that was delayed takes effect after its caller gave it up: the longest deadline is ten seconds. */
 const DELAY_MS = 11_000;
+/** One that is late, on its way there and back, still comes within the thirty seconds that core goes on listening. */
+const LATE_MS = 12_000;
 /** One that is slow takes nearly as long as core waits for the store: five seconds. */
 const SLOW_MS = 4_000;
 
@@ -21,6 +23,10 @@ export interface Task<T> {
   readonly isToTheStore?: boolean;
   /** What it does where it arrives. */
   readonly effect: (fault: Fault | undefined) => T;
+  /** Asked once it has taken effect: whether its answer is late. */
+  readonly isAnsweredLate?: () => boolean;
+  /** Whoever asked listens no longer. */
+  readonly signal?: AbortSignal | null | undefined;
   /** Tells two answers apart. */
   readonly digest: (answer: T) => string;
   /** The answer, or the failure, has come back. */
@@ -46,6 +52,7 @@ export class Operation<T> implements Step {
     this.#task = task;
     this.name = `${task.what} arrives`;
     this.#settle = settle;
+    task.signal?.addEventListener("abort", () => this.#abort());
   }
 
   get life(): Life {
@@ -64,8 +71,8 @@ export class Operation<T> implements Step {
 
   happen(fault?: Fault): void {
     const { life, what, isToTheStore = false } = this.#task;
-    if (fault === "is slow") {
-      this.delayedUntil = life.world.now + SLOW_MS;
+    if (fault === "is slow" || fault === "is late") {
+      this.delayedUntil = life.world.now + (fault === "is slow" ? SLOW_MS : LATE_MS);
       life.world.add(this);
     } else if (isToTheStore && life.world.now < life.cutOffUntil && this.delayedUntil === undefined) {
       this.#deliver({ error: new Error(`${what}: no way to the store`) });
@@ -82,6 +89,7 @@ export class Operation<T> implements Step {
       delete this.delayedUntil;
       this.#answer = { value: this.#task.effect(fault) };
       this.name = `${what} is answered ${this.#task.digest(this.#answer.value)}`;
+      if (this.#task.isAnsweredLate?.()) this.delayedUntil = life.world.now + LATE_MS;
       if (life.isAlive && !this.#isGivenUp) life.world.add(this);
     }
   }
@@ -92,9 +100,18 @@ export class Operation<T> implements Step {
     if (this.life.isAlive) this.#task.told({ givenUp: true });
   }
 
+  /** What is on its way there takes effect; an answer comes to nobody. */
+  #abort(): void {
+    this.#isGivenUp = true;
+    const { steps } = this.life.world;
+    const at = this.isUnderWay ? -1 : steps.indexOf(this);
+    if (at >= 0) steps.splice(at, 1);
+    this.#settle.reject(new Error(`${this.#task.what} was given up`));
+  }
+
   #deliver(answer: { value: T } | { error: Error }): void {
     const { life, what, digest, told } = this.#task;
-    if (!life.isAlive) return;
+    if (!life.isAlive || this.#isGivenUp) return;
     life.history.add(digestOf("value" in answer ? `${what} ${digest(answer.value)}` : answer.error.message));
     life.history.add(life.now);
     told(answer);

@@ -1,5 +1,5 @@
 import type { DomainPrefix, Lock, TokenSet, TokenStore } from "@retail-pos/core";
-import { type Answer, ask } from "./operation.js";
+import { ask } from "./operation.js";
 import type { Life } from "./process.js";
 import { LIMIT_MS, type ServiceAnswer } from "./service.js";
 import { retailerOf } from "./shared.js";
@@ -7,8 +7,21 @@ import type { Fault } from "./step.js";
 
 const STORE: readonly Fault[] = ["fails", "is delayed", "is slow"];
 const STORE_ANSWER: readonly Fault[] = ["fails after its effect", "is never answered", "is slow"];
-const SERVICE: readonly Fault[] = ["fails", "500", "429", "nothing remains", "is delayed", "is slow"];
-const SERVICE_ANSWER: readonly Fault[] = ["fails after its effect", "is never answered", "is slow"];
+const SERVICE: readonly Fault[] = [
+  "fails",
+  "500",
+  "429",
+  "nothing remains",
+  "is delayed",
+  "is slow",
+  "is late",
+];
+const SERVICE_ANSWER: readonly Fault[] = [
+  "fails after its effect",
+  "is never answered",
+  "is slow",
+  "is late",
+];
 /** So that a lease can end while the work that it is for goes on. */
 const LEASE_MS = 3_000;
 
@@ -115,16 +128,8 @@ export function fetchOf(life: Life): typeof globalThis.fetch {
     const refreshToken = /refresh_token=([^&]+)/.exec(String(init?.body))?.[1] ?? "";
     const { requests } = world.judge;
     const request = requests.sent(life, retailer, refreshToken);
-    let isOver = false;
-    const told = (said: Answer<ServiceAnswer>) => {
-      if (isOver) return;
-      isOver = true;
-      life.requests.delete(waiting);
-      requests.answered(life, request, said);
-    };
-    const waiting = { sentAt: world.now, giveUp: () => told({ givenUp: true }) };
-    life.requests.add(waiting);
-    init?.signal?.addEventListener("abort", waiting.giveUp);
+    life.sends(request);
+    init?.signal?.addEventListener("abort", () => life.givesUp(request));
     const answer = await ask<ServiceAnswer>({
       life,
       what: `refresh ${refreshToken}`,
@@ -138,7 +143,13 @@ export function fetchOf(life: Life): typeof globalThis.fetch {
         return fault === "nothing remains" && answer.issued ? { ...answer, resetAt } : answer;
       },
       digest: ({ status, issued }) => `${status} ${issued?.access ?? ""}`,
-      told: (said) => "givenUp" in said || told(said),
+      isAnsweredLate: () => world.service.takesLate(),
+      signal: init?.signal,
+      told: (said) => {
+        if ("givenUp" in said) return; // nobody hears of that
+        life.requests.delete(request);
+        requests.answered(life, request, said);
+      },
     });
     return responseOf(answer);
   };

@@ -1,6 +1,7 @@
 import type { AccessToken, DomainPrefix, RetailPos, RetailPosEvent, TokenAsk } from "@retail-pos/core";
 import type { Core, Surroundings } from "./core.js";
 import { Digest, digestOf } from "./digest.js";
+import type { Request } from "./judge/knowledge.js";
 import { fetchOf, lockOf, storeOf } from "./outside.js";
 import type { World } from "./world/world.js";
 
@@ -8,11 +9,13 @@ interface Timer {
   due: number;
   readonly work: () => void;
   readonly everyMs: number | undefined;
+  /** Whose deadline it is. */
+  readonly request: Request | undefined;
   unref(): void;
 }
 
 /** Core's `timeoutMs`, as it is by default. */
-const DEADLINE_MS = 10_000;
+export const DEADLINE_MS = 10_000;
 
 /** The place of one process: its machine's clock, and a core whose time and chance are the world's. */
 export class Place {
@@ -58,11 +61,15 @@ export class Life {
   readonly history = new Digest();
   readonly timers = new Set<Timer>();
   readonly calls = new Set<Call>();
-  /** Token requests that have no answer yet. */
-  readonly requests = new Set<{ readonly sentAt: number; giveUp(): void }>();
+  /** Token requests that somebody waits for. */
+  readonly requests = new Set<Request>();
   readonly pos: RetailPos;
   readonly #turns: (() => void)[] = [];
   #uuids = 0;
+  /** The request that was sent just now: core's next timer is its deadline. */
+  #sent: Request | undefined;
+  /** The request whose deadline ends just now. */
+  #ending: Request | undefined;
 
   constructor(world: World, place: Place, number: number) {
     this.world = world;
@@ -98,24 +105,38 @@ export class Life {
   }
 
   setTimer(work: () => void, ms: number, everyMs?: number): Timer {
-    const timer = { due: this.world.now + ms, work, everyMs, unref() {} };
+    // The last part of a deadline has a timer of its own.
+    const request = this.#sent ?? this.#ending;
+    this.#sent = undefined;
+    const timer = { due: this.world.now + ms, work, everyMs, request, unref() {} };
     this.timers.add(timer);
     return timer;
   }
 
   /** Core's deadline for a token request has passed: nobody waits for the answer, and core does for so long. */
   waitsLonger(ms: number): AbortSignal {
-    for (const { sentAt, giveUp } of this.requests) if (this.world.now - sentAt >= DEADLINE_MS) giveUp();
+    if (this.#ending) this.givesUp(this.#ending);
     const end = new AbortController();
     this.setTimer(() => end.abort(), ms);
     return end.signal;
+  }
+
+  sends(request: Request): void {
+    this.requests.add(request);
+    this.#sent = request;
+  }
+
+  givesUp(request: Request): void {
+    if (this.requests.delete(request)) this.world.judge.requests.givenUp(this, request);
   }
 
   fire(timer: Timer): void {
     if (timer.everyMs === undefined) this.timers.delete(timer);
     else timer.due = this.world.now + timer.everyMs;
     this.reached("a timer");
+    this.#ending = timer.request;
     timer.work();
+    this.#ending = undefined;
   }
 
   /** Core lets everything that is ready go first. A turn of the event loop is a step, and turns keep their order. */

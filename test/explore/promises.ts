@@ -16,6 +16,7 @@ export const PROMISES = {
   disconnected: "A retailer who was disconnected stays so until the next login.",
   login: "Nothing older takes the place of a login or of newer tokens in the store.",
   mark: "A set is marked as refused only if the service refused it.",
+  deadline: "Nobody waits for a token request longer than timeoutMs.",
   settles: "Every promise settles.",
   waits: "Nobody waits while a live token is held.",
   fails: "Nobody meets an error while a live token is held, or if nothing failed.",

@@ -34,6 +34,8 @@ export class Service {
   readonly #families = new Map<string, Family[]>();
   /** The refresh tokens that were refused, and so were spent or ended. */
   readonly refused = new Set<string>();
+  /** Its next answer is late. */
+  #isSlow = false;
   #digest = 0;
 
   constructor(world: World) {
@@ -79,6 +81,20 @@ export class Service {
   revoke(retailer: string): void {
     for (const family of this.#families.get(retailer) ?? []) family.isEnded = true;
     this.#changed(`revoked ${retailer}`);
+  }
+
+  /** Its next answer comes after callers have given it up. */
+  slowDown(): void {
+    this.#isSlow = true;
+    this.#changed("slow");
+  }
+
+  /** Whether the answer that it gives now is late. */
+  takesLate(): boolean {
+    const isLate = this.#isSlow && !this.#world.isHealed;
+    this.#isSlow = false;
+    if (isLate) this.#changed("no longer slow");
+    return isLate;
   }
 
   familyOf(token: string): Family | undefined {

@@ -25,6 +25,8 @@ export type Fault =
   | "is slow"
   /** It takes effect later than anybody waits for it. */
   | "is delayed"
+  /** It, or its answer, takes longer than callers wait, and not so long that core gives it up. */
+  | "is late"
   /** The service answers 429. */
   | "429"
   /** The service answers 500. */

@@ -24,6 +24,8 @@ const login = (place: number, retailer = "shop"): Action => ({ kind: "login", pl
 const disconnect = (place: number, retailer = "shop"): Action => ({ kind: "disconnect", place, retailer });
 const renewDue = (place: number): Action => ({ kind: "renewDue", place });
 const revoke: Action = { kind: "revoke", retailer: "shop" };
+/** The next token request is answered after twelve seconds, and callers wait for ten. */
+const late: Action = { kind: "late" };
 const pass = (ms: number): Action => ({ kind: "pass", ms });
 
 /** What can happen to a retailer's tokens, a few things at a time. */
@@ -107,11 +109,35 @@ const STORIES: Readonly<Record<string, Story>> = {
     actors: [[disconnect(1), ask(0)], [login(1), ask(0)], [login(0)], [pass(4_000)]],
   },
   "a disconnect that fails": { age: FRESH, actors: [[disconnect(0), ask(0), ask(0)], [ask(1)]] },
+  "a disconnect before anybody looked": {
+    age: FRESH,
+    isWarm: false,
+    actors: [
+      [ask(0), ask(0)],
+      [disconnect(0), ask(0)],
+    ],
+  },
   "a store that fails": { age: ENDED, actors: [[ask(0), reject(0), ask(0)], [ask(1)]] },
   "tokens that live for a minute": {
     age: SHORT_ENDED,
     lifetimeMs: SHORT_MS,
     actors: [[ask(0), pass(46_000), ask(0)], [ask(1)]],
+  },
+  "a late answer": { age: ENDED, actors: [[late, ask(0), pass(2_500), ask(0)], [ask(0)]] },
+  "a late answer, and another process": {
+    age: ENDED,
+    actors: [
+      [late, ask(0), pass(1_500), ask(0), pass(1_000)],
+      [ask(1), ask(1)],
+    ],
+  },
+  "a late answer, and a login": {
+    age: ENDED,
+    actors: [[late, ask(0), pass(2_500)], [login(1), ask(1)], [ask(0)]],
+  },
+  "a late answer, and a disconnect": {
+    age: ENDED,
+    actors: [[late, ask(0), pass(2_500)], [disconnect(0), login(1)], [ask(0)]],
   },
   "a second day": {
     age: ENDED,
@@ -134,6 +160,7 @@ const ALL: (Fault | WorldFault)[] = [
   "429",
   "500",
   "nothing remains",
+  "is late",
   "kill",
   "cut off",
   "clock",
@@ -173,7 +200,7 @@ export function madeUp(number: number): Scenario {
   const action = (): Action =>
     one([ask, ask, ask, ask, reject, leave, login, disconnect])(place(), one(retailers));
   const oddity = (): Action =>
-    one([action(), action(), action(), renewDue(place()), revoke, pass(one([4_000, DAY_MS]))]);
+    one([action(), action(), action(), renewDue(place()), revoke, late, pass(one([4_000, 12_000, DAY_MS]))]);
   const actors = Array.from({ length: 3 + Math.floor(chance() * 2) }, () =>
     Array.from({ length: 1 + Math.floor(chance() * 3) }, oddity),
   );

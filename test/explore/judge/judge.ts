@@ -35,6 +35,7 @@ export class Judge {
   /** After every step, when all that was ready has run: what is true at this instant. */
   instant(): void {
     const { seq, service, lives } = this.book.world;
+    for (const life of lives) this.requests.nobodyWaitsLong(life);
     for (const [retailer, record] of this.book.records) {
       const { stored } = record;
       if (!stored) record.nothingIn = seq;

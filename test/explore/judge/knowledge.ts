@@ -33,6 +33,10 @@ export interface Request {
   readonly instead: string | undefined;
   readonly sentIn: number;
   readonly sentAt: number;
+  /** Its sender stood still meanwhile, and its timers ran late. */
+  hasStoodStill: boolean;
+  /** Nobody waits for it any more. Its answer may still come. */
+  isGivenUp: boolean;
   /** Its sender died or lost the lock before others could see what came of it. */
   isHidden: boolean;
   /** Who has read what it replaces since, and could not know of it. */
@@ -85,6 +89,8 @@ export class Knowledge {
   readonly failures: Pick<Question, "kind" | "sentIn" | "deadlineAt">[] = [];
   /** By its own clock: when a token request of its own last failed, and until when it was told to wait. */
   endpointFailedAt: number | undefined = undefined;
+  /** The same, unless tokens came since. */
+  pausedAt: number | undefined = undefined;
   limitedUntil = 0;
   noneLeftUntil = 0;
   lastRequestIn = -1;
@@ -164,6 +170,11 @@ export class Knowledge {
       const isOver = !set || isNotOlder(set.access.value, access);
       if (set?.access.value === access || (reachedIn > issuedIn && isOver)) this.unsaved.delete(access);
     }
+  }
+
+  /** Since then the store told it of these or newer tokens, or that there are none any more. */
+  hasLearnedBetter(access: string, sinceIn: number): boolean {
+    return this.toldIn >= sinceIn && (!this.told || isNotOlder(this.told.access.value, access));
   }
 
   isLive(set: TokenSet | undefined, now: number): boolean {

@@ -1,7 +1,7 @@
 import type { TokenSet } from "@retail-pos/core";
 import type { Answer } from "../operation.js";
-import type { Life } from "../process.js";
-import { LIMIT_MS, partsOf, type ServiceAnswer } from "../service.js";
+import { DEADLINE_MS, type Life } from "../process.js";
+import { type Issued, LIMIT_MS, partsOf, type ServiceAnswer } from "../service.js";
 import type { Book } from "./book.js";
 import { isNotOlder, type Knowledge, type Request } from "./knowledge.js";
 
@@ -36,6 +36,8 @@ export class RequestWatch {
       instead: insteadOf(knowledge, reached),
       sentIn: this.#book.world.seq,
       sentAt: this.#book.world.now,
+      hasStoodStill: false,
+      isGivenUp: false,
       isHidden: knowledge.hasLostLock,
       unseenBy: new Set(),
       isKept: false,
@@ -102,7 +104,7 @@ export class RequestWatch {
 
   #isInTime(life: Life, knowledge: Knowledge, reached: TokenSet | undefined, by: string): void {
     const { now } = life;
-    const { endpointFailedAt: failedAt, limitedUntil, noneLeftUntil } = knowledge;
+    const { pausedAt: failedAt, limitedUntil, noneLeftUntil } = knowledge;
     const isTooSoon = failedAt !== undefined && now >= failedAt && now < failedAt + PAUSE_MS;
     this.must(!isTooSoon, "pause", () => `${by} at once again`);
     this.must(
@@ -117,26 +119,57 @@ export class RequestWatch {
     this.must(!isEarly, "pause", () => `${by} early, though nothing remained`);
   }
 
+  /** After every step: callers are told in time that there is no answer, and nobody waits for one that is late. */
+  nobodyWaitsLong(life: Life): void {
+    if (life.isPaused || life.turns > 0 || life.hasTimersDue) return;
+    for (const { sentAt, hasStoodStill, refreshToken } of life.requests) {
+      const isInTime = hasStoodStill || this.#book.world.now <= sentAt + DEADLINE_MS;
+      this.must(isInTime, "deadline", () => `${life.name} still waits for the answer to ${refreshToken}`);
+    }
+  }
+
+  /** Its sender waits no longer: callers are told so, and the answer may still come. */
+  givenUp(life: Life, request: Request): void {
+    request.isGivenUp = true;
+    request.state = "failed";
+    this.#failed(life, this.#knows(life, request));
+  }
+
   answered(life: Life, request: Request, answer: Answer<ServiceAnswer>): void {
-    const { retailer } = partsOf(request.refreshToken);
-    const knowledge = this.#book.knows(life, retailer);
+    const knowledge = this.#knows(life, request);
     const { status = 0, issued, resetAt = 0 } = "value" in answer ? answer.value : {};
     request.state = issued ? "answered" : "failed";
-    if (issued) {
-      if (issued.refreshToken !== request.refreshToken) knowledge.replaced.add(request.refreshToken);
-      knowledge.issued.set(issued.access, request.sentIn);
-      knowledge.issuedRefresh.add(issued.refreshToken);
-      knowledge.unsaved.set(issued.access, this.#book.world.seq);
-      knowledge.noneLeftUntil = resetAt;
-      this.#book.of(retailer).received.add(issued.refreshToken);
-    } else if (status !== 400) {
-      knowledge.endpointFailedAt = life.now;
-      knowledge.noneLeftUntil = 0;
-      if (resetAt === 0) return;
-      knowledge.limitedUntil = limitBy(life.now, resetAt);
-      request.limitedUntil = knowledge.limitedUntil;
-      request.limitedAt = this.#book.world.now;
-    }
+    if (issued) this.#issued(request, knowledge, issued, resetAt);
+    // That a request which was given up has failed is known since then.
+    else if (status !== 400 && !request.isGivenUp) this.#failed(life, knowledge);
+    if (status !== 429) return;
+    knowledge.limitedUntil = limitBy(life.now, resetAt);
+    request.limitedUntil = knowledge.limitedUntil;
+    request.limitedAt = this.#book.world.now;
+  }
+
+  #issued(request: Request, knowledge: Knowledge, { access, refreshToken }: Issued, resetAt: number): void {
+    const { seq } = this.#book.world;
+    if (refreshToken !== request.refreshToken) knowledge.replaced.add(request.refreshToken);
+    knowledge.issuedRefresh.add(refreshToken);
+    knowledge.noneLeftUntil = resetAt;
+    knowledge.pausedAt = undefined; // late tokens end the pause that their absence began
+    this.#book.of(partsOf(refreshToken).retailer).received.add(refreshToken);
+    request.isKept = false; // what was saved while it was late is not what came of it
+    if (request.isGivenUp && knowledge.hasLearnedBetter(access, request.sentIn)) return;
+    // Nobody who waits had late tokens issued.
+    knowledge.issued.set(access, request.isGivenUp ? -1 : request.sentIn);
+    knowledge.unsaved.set(access, seq);
+  }
+
+  #failed(life: Life, knowledge: Knowledge): void {
+    knowledge.endpointFailedAt = life.now;
+    knowledge.pausedAt = life.now;
+    knowledge.noneLeftUntil = 0;
+  }
+
+  #knows(life: Life, { refreshToken }: Request): Knowledge {
+    return this.#book.knows(life, partsOf(refreshToken).retailer);
   }
 
   readonly must: Book["must"] = (condition, promise, what) => this.#book.must(condition, promise, what);

@@ -35,8 +35,8 @@ export class StoreWatch {
   }
 
   /** Until the store has taken what came of it, nobody else sees it; by then its sender may have had to give up. */
-  #isHidden({ isHidden, isKept, sender, sentAt, refreshToken }: Request): boolean {
-    if (isHidden || isKept) return isHidden;
+  #isHidden({ isHidden, isKept, isGivenUp, sender, sentAt, refreshToken }: Request): boolean {
+    if (isHidden || isKept || isGivenUp) return !isKept || isHidden;
     const { retailer } = partsOf(refreshToken);
     return this.#knows(sender, retailer).hasFailed(sentAt, this.#book.world.now);
   }
@@ -53,7 +53,10 @@ export class StoreWatch {
   saveAnswered(life: Life, question: Question, next: TokenSet, answer: Answer<boolean>): void {
     if (!this.#hasAnswer(life, question, answer)) return;
     if (answer.value) this.#knows(life, question.retailer).learned(next, question, this.#book.world.now);
-    for (const request of this.#requestsOf(life, question.retailer)) request.isKept = true;
+    const { stored } = this.#book.of(question.retailer);
+    // If what the store holds differs in a mark or a note only, the save goes on.
+    for (const request of this.#requestsOf(life, question.retailer))
+      request.isKept ||= answer.value || stored?.access.value !== request.instead;
   }
 
   removeAnswered(life: Life, question: Question, answer: Answer<void>): void {
@@ -79,6 +82,7 @@ export class StoreWatch {
   }
 
   stoodStill(life: Life, before: number): void {
+    for (const request of life.requests) request.hasStoodStill = true;
     for (const knowledge of this.#book.knowledgeOf(life).values())
       knowledge.stoodStill(before, this.#book.world.now);
   }
