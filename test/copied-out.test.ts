@@ -70,7 +70,6 @@ describe.each(examples)("%s", (name) => {
     async () => {
       copyOut(name, copy);
       await npm("install", "--ignore-scripts");
-      if (scriptsOf(copy)["build"]) await npm("run", "build");
       const { stdout } = await npm("test", "--", "--testTimeout=60000"); // other tests run beside it
       expect(stdout).toMatch(/Tests.*passed/);
     },
@@ -128,10 +127,6 @@ function copyOut(name: string, copy: string): void {
     for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
   }
   writeFileSync(file, JSON.stringify(manifest));
-}
-
-function scriptsOf(copy: string): Record<string, string> {
-  return JSON.parse(readFileSync(join(copy, "package.json"), "utf8")).scripts;
 }
 
 /** A program on a port of its own, with what production has in its environment and nothing of the tests'. */
