@@ -40,6 +40,7 @@ const ofSandbox = {
   RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret",
 };
 const names = Object.keys(service);
+const callback = "/auth/retail-pos/callback";
 
 test.each(ofEach)(
   "%s without any of the service's settings is for the sandbox, and this machine",
@@ -132,7 +133,7 @@ test.each(ofEach)("%s takes the sandbox's application for people on this machine
   for (const host of ["localhost:3000", "127.0.0.1", "127.1.2.3:80", "[::1]:3000", "shop.localhost"])
     for (const scheme of ["http", "https"])
       expect(
-        read({ ...service, ...ofSandbox, RETAIL_POS_REDIRECT_URI: `${scheme}://${host}/callback` }),
+        read({ ...service, ...ofSandbox, RETAIL_POS_REDIRECT_URI: `${scheme}://${host}${callback}` }),
       ).toMatchObject({ clientId: "sandbox-application" });
   for (const host of [
     "localhost.evil.example",
@@ -142,8 +143,17 @@ test.each(ofEach)("%s takes the sandbox's application for people on this machine
     "[::2]",
   ])
     expect(
-      problemsOf(read, { ...deployed, ...ofSandbox, RETAIL_POS_REDIRECT_URI: `https://${host}/callback` }),
+      problemsOf(read, { ...deployed, ...ofSandbox, RETAIL_POS_REDIRECT_URI: `https://${host}${callback}` }),
     ).toEqual(["RETAIL_POS_CLIENT_ID is the sandbox's", "RETAIL_POS_CLIENT_SECRET is the sandbox's"]);
+});
+
+test.each(ofEach)("%s takes no callback address at which it has no page", (_, read) => {
+  for (const path of ["", "/", "/oauth/callback", `${callback}/`, `/?to=${callback}`]) {
+    const RETAIL_POS_REDIRECT_URI = `https://shelfview.example${path}`;
+    expect(problemsOf(read, { ...deployed, RETAIL_POS_REDIRECT_URI })).toEqual([
+      `RETAIL_POS_REDIRECT_URI must end in ${callback}, where this program answers`,
+    ]);
+  }
 });
 
 test.each(ofEach)("%s takes a port, and nothing that only looks like one", (_, read) => {

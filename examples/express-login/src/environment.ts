@@ -11,6 +11,8 @@ const SANDBOX = {
 };
 
 const REDIRECT_URI = "RETAIL_POS_REDIRECT_URI";
+/** The path of our route. At another one whoever approved would find no page. */
+const CALLBACK = "/auth/retail-pos/callback";
 const MOST_PROXIES = 10;
 
 /** What the program has to know about the service, and where the service sends people back to. */
@@ -40,7 +42,7 @@ export function environment(env: NodeJS.ProcessEnv) {
 
   /** The sandbox's, if none is given; else all of them, and none of the sandbox's for people from elsewhere. */
   function service(port: number): Service {
-    const sandbox = { ...SANDBOX, [REDIRECT_URI]: `http://localhost:${port}/auth/retail-pos/callback` };
+    const sandbox = { ...SANDBOX, [REDIRECT_URI]: `http://localhost:${port}${CALLBACK}` };
     const scope = read("RETAIL_POS_SCOPE");
     const given = Object.fromEntries(
       Object.entries(sandbox).map(([name, atSandbox]) => {
@@ -51,7 +53,11 @@ export function environment(env: NodeJS.ProcessEnv) {
       }),
     );
     try {
-      return { redirectUri: "", ...settingsFromEnv({ ...given, ...(scope && { RETAIL_POS_SCOPE: scope }) }) };
+      const found = settingsFromEnv({ ...given, ...(scope && { RETAIL_POS_SCOPE: scope }) });
+      const { redirectUri = "" } = found;
+      if (!new URL(redirectUri).pathname.endsWith(CALLBACK))
+        note(REDIRECT_URI, `must end in ${CALLBACK}, where this program answers`);
+      return { ...found, redirectUri };
     } catch (error) {
       problems.push(...(error as Error).message.replace(/^.*? is not complete: /, "").split("; "));
       return { baseUrl: "", clientId: "", clientSecret: "", redirectUri: "" };
