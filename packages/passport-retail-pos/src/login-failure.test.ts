@@ -17,7 +17,7 @@ const causes: [name: string, code: string, message: RegExp, how: (story: Story) 
   [
     "no cookie came back",
     "state_unknown",
-    /no cookie/i,
+    /no cookie.*X-Forwarded-Proto: https/i,
     async ({ person, back }) => {
       person.forgetCookies();
       await person.open(back);

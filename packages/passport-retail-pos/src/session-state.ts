@@ -88,7 +88,8 @@ function whyUnknown(req: Request, pending: readonly PendingLogin[]): string {
   const check =
     "Check that login and callback use one host name (localhost and 127.0.0.1 are two), that the session " +
     "cookie is SameSite=Lax (Strict is not sent on the way back from the service) and Secure only on https, " +
-    "where behind a proxy the application has to trust it (`trust proxy`)";
+    "where behind a proxy the proxy has to send `X-Forwarded-Proto: https` and the application has to trust it " +
+    "(`trust proxy`)";
   return !hasOtherCookies(req)
     ? `The browser sent no cookie of a session back, so the one that started this login is missing. ${check}`
     : `No login is under way in this session: its cookie was not sent back, or its store was emptied (sessions in memory do not outlive a restart). ${check}`;
