@@ -1,5 +1,6 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { type DomainPrefix, type Lock, memoryStore, type TokenSet, type TokenStore } from "@retail-pos/core";
+import { sealedStore } from "@retail-pos/sealed-store";
 import { postgresTokens } from "@retail-pos/store-postgres";
 import { redisTokens } from "@retail-pos/store-redis";
 import { sqliteTokens } from "@retail-pos/store-sqlite";
@@ -56,6 +57,19 @@ describe.each(Object.keys(engines))("two client ids on one store, %s", (engine) 
     expect(await one.value()).toBe("access-shop-1");
     await one.login(); // its own is replaced as ever
     expect(await one.value()).toBe("access-shop-2");
+  });
+
+  test("each with a key of its own: the login of the second is told that, and not that it would help", async () => {
+    const { store, ...more } = await (engines[engine] as () => Promise<Tokens>)();
+    const sealed = () => sealedStore(store, { keys: [{ id: "key", secret: randomBytes(32) }] });
+    const one = start({ ...more, store: sealed(), clientId: "one" });
+    const two = start({ ...more, store: sealed(), clientId: "two" }, fakeService(), one.time);
+    await one.login();
+    expect(await failureOf(two.login())).toMatchObject({
+      code: "bad_stored_tokens",
+      message: expect.stringMatching(/another application \(client id\).*Nothing was changed$/),
+    });
+    expect(await one.value()).toBe("access-shop-1");
   });
 
   test("a set without a mark, of 0.1.0 or made by hand, is replaced by whoever logs in", async () => {

@@ -68,7 +68,10 @@ export function checkedStore(
   async function save(set: TokenSet): Promise<void> {
     const saved = await storeAnswer("save", set.domainPrefix, () => store.save(quiet(set)), set);
     if (saved) return;
-    await load(set.domainPrefix); // throws if another application's set is there
+    await load(set.domainPrefix).catch((error: unknown) => {
+      // Refused, so another application's; and if it cannot be read either, it is sealed with that one's key.
+      throw error instanceof StoredTokensError ? new OtherApplicationError(set.domainPrefix) : error;
+    });
     throw notSaved(set);
   }
 
