@@ -2,7 +2,6 @@ import {
   Controller,
   type ExecutionContext,
   Get,
-  HttpException,
   Inject,
   Injectable,
   Redirect,
@@ -12,6 +11,7 @@ import { AuthGuard, PassportStrategy } from "@nestjs/passport";
 import type { RetailPos } from "@retail-pos/core";
 import { type LoginFailureInfo, type RetailPosLogin, RetailPosStrategy } from "passport-retail-pos";
 import { CLIENT } from "./client.js";
+import { loginFailure } from "./login-failure.js";
 
 @Injectable()
 export class LoginStrategy extends PassportStrategy(RetailPosStrategy) {
@@ -32,19 +32,9 @@ export class LoginGuard extends AuthGuard("retail-pos") {
     return true;
   }
   override handleRequest<U>(error: unknown, user: U, info: LoginFailureInfo, _: unknown, status = 401): U {
-    if (isAnswerOfService(error)) {
-      const { message } = error;
-      throw new HttpException({ statusCode: 502, code: "authorization_failed", message }, 502);
-    }
-    if (error) throw error;
-    if (user) return user;
-    throw new HttpException({ statusCode: status, ...info }, status);
+    if (!error && user) return user;
+    throw loginFailure(error, info, status);
   }
-}
-
-/** The service sent an error in place of a code, and not that somebody declined. For Passport that is an exception. */
-function isAnswerOfService(error: unknown): error is Error {
-  return error instanceof Error && error.name === "AuthorizationError";
 }
 
 @Controller("auth/retail-pos")
