@@ -2,7 +2,7 @@ import { ownTurn } from "./drain.js";
 import type { Found, Runs } from "./runs.js";
 import type { Scenario } from "./scenario.js";
 import { type Budget, chanceOf, type Searched, searchAll, walk } from "./search.js";
-import { madeUp, SCENARIOS } from "./stories.js";
+import { madeUp, SCENARIOS, within } from "./stories.js";
 
 /** What was explored, and the first broken promise, if any. */
 export interface Explored {
@@ -79,9 +79,8 @@ async function searchThrough(
 ): Promise<Explored> {
   let [schedules, states] = [0, 0];
   for (const bounds of BOUNDS) {
-    const bounded = { ...scenario, bounds };
     const budget = { until: share.until, schedules: share.schedules - schedules };
-    const searched = await inPieces(searchAll(runs, bounded, budget));
+    const searched = await inPieces(searchAll(runs, within(scenario, bounds), budget));
     schedules += searched.schedules;
     states += searched.states;
     told?.(scenario, searched, bounds);
@@ -104,6 +103,8 @@ async function inPieces(search: Generator<void, Searched>): Promise<Searched> {
 }
 
 function unbounded(scenario: Scenario): Scenario {
-  const { faults } = scenario.bounds;
-  return { ...scenario, bounds: { preemptions: Number.POSITIVE_INFINITY, faults } };
+  const { preemptions, faults } = scenario.bounds;
+  return Number.isFinite(preemptions)
+    ? within(scenario, { preemptions: Number.POSITIVE_INFINITY, faults })
+    : scenario;
 }

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { coreText } from "./core.js";
+import { ownTurn } from "./drain.js";
 import { explore } from "./explore.js";
 import { MUTANTS } from "./mutants.js";
 import { changeFor } from "./mutate.js";
 import { Runs } from "./runs.js";
+import { read, written } from "./schedule.js";
+import { scenarioNamed } from "./stories.js";
 
 const until = Number.POSITIVE_INFINITY;
 const isQuick = Number(process.env["FUZZ_SHARE"] ?? 1) < 1;
@@ -21,5 +24,16 @@ describe("the explorer can fail", () => {
     const runs = new Runs(await coreText(changeFor(mutant)));
     const { found } = await explore(runs, { schedules: 3_000, until, searched: 0 });
     expect(found?.violation).toBeDefined();
+  });
+
+  test("what is printed plays it again: the name of the scenario and the schedule", async () => {
+    const mutant = MUTANTS.find(({ name }) => name === "no comparison under the lock");
+    const runs = new Runs(await coreText(mutant && changeFor(mutant)));
+    for (const searched of [1, 0]) {
+      const { found } = await explore(runs, { schedules: 3_000, until, searched });
+      if (!found) throw new Error("it was not caught");
+      const again = () => runs.run(scenarioNamed(found.scenario.name), read(written(found.schedule)));
+      expect((await ownTurn(again)).world.judge.violation).toEqual(found.violation);
+    }
   });
 });

@@ -222,12 +222,25 @@ export function madeUp(number: number): Scenario {
   });
 }
 
+/**
+ * The same scenario within other bounds. What can be chosen depends on them, so they are part of its name: a schedule
+ * means something only together with these.
+ */
+export function within(scenario: Scenario, bounds: Scenario["bounds"]): Scenario {
+  const { preemptions, faults } = bounds;
+  const most = Number.isFinite(preemptions) ? preemptions : "any";
+  return { ...scenario, name: `${scenario.name} [${most}, ${faults}]`, bounds };
+}
+
 /** @throws {TypeError} nothing has this name. */
 export function scenarioNamed(name: string): Scenario {
-  const number = /^made up: (\d+)$/.exec(name)?.[1];
-  const found = number === undefined ? SCENARIOS.find((one) => one.name === name) : madeUp(Number(number));
+  const [, story = name, most, faults] = /^(.*) \[(any|\d+), (\d+)\]$/.exec(name) ?? [];
+  const number = /^made up: (\d+)$/.exec(story)?.[1];
+  const found = number === undefined ? SCENARIOS.find((one) => one.name === story) : madeUp(Number(number));
   if (!found) throw new TypeError(`There is no scenario "${name}"`);
-  return found;
+  if (most === undefined) return found;
+  const preemptions = most === "any" ? Number.POSITIVE_INFINITY : Number(most);
+  return within(found, { preemptions, faults: Number(faults) });
 }
 
 function scenario(name: string, given: Story): Scenario {
