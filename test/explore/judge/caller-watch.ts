@@ -107,7 +107,8 @@ export class CallerWatch {
     // A job forgets those that it alone has met, a million of them.
     const isKept =
       !life.runsTheJob || (knowledge.given !== undefined && knowledge.given === set?.access.value);
-    const isHeld = isKept && !isInDoubt && knowledge.isLive(set, life.now);
+    const isReplaced = set !== undefined && knowledge.replaced.has(set.refreshToken); // perhaps it could not save that
+    const isHeld = isKept && !isInDoubt && !isReplaced && knowledge.isLive(set, life.now);
     this.must(!isHeld, "fails", () => `${told}, and holds ${set?.access.value}`);
   }
 
