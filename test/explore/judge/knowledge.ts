@@ -35,7 +35,7 @@ export interface Request {
   readonly sentAt: number;
   /** Its sender stood still meanwhile, and its timers ran late. */
   hasStoodStill: boolean;
-  /** Nobody waits for it any more. Its answer may still come. */
+  /** Nobody waits for it any more. Its answer may still come, or have come late. */
   isGivenUp: boolean;
   /** Its sender died or lost the lock before others could see what came of it. */
   isHidden: boolean;
@@ -47,7 +47,7 @@ export interface Request {
   limitedUntil: number;
   /** When the service said so, by the world's clock. */
   limitedAt: number;
-  state: "under way" | "answered" | "failed";
+  state: "under way" | "given up" | "answered" | "failed";
 }
 
 /** What one process can know of one retailer, as seen from outside. */

@@ -86,7 +86,8 @@ export class RequestWatch {
     if (knowledge.hasLostLock) return;
     for (const before of this.#book.of(retailer).requests) {
       if (before.refreshToken !== refreshToken || before.isHidden || before.unseenBy.has(life)) continue;
-      const isAgain = before.instead === instead && before.state !== "failed";
+      const hasFailed = before.state === "failed" || before.state === "given up";
+      const isAgain = before.instead === instead && !hasFailed;
       this.must(!isAgain, "once", () => `${by} in place of ${instead}, as somebody has`);
       const isLimited = isAhead(before.limitedUntil, life.now);
       this.must(!isLimited, "pause", () => `${by}, and somebody was answered 429`);
@@ -131,7 +132,7 @@ export class RequestWatch {
   /** Its sender waits no longer: callers are told so, and the answer may still come. */
   givenUp(life: Life, request: Request): void {
     request.isGivenUp = true;
-    request.state = "failed";
+    request.state = "given up";
     this.#failed(life, this.#knows(life, request));
   }
 
@@ -155,7 +156,7 @@ export class RequestWatch {
     knowledge.noneLeftUntil = resetAt;
     knowledge.pausedAt = undefined; // late tokens end the pause that their absence began
     this.#book.of(partsOf(refreshToken).retailer).received.add(refreshToken);
-    request.isKept = false; // what was saved while it was late is not what came of it
+    request.isKept = false; // what was saved before that did not come of it
     if (request.isGivenUp && knowledge.hasLearnedBetter(access, request.sentIn)) return;
     // Nobody who waits had late tokens issued.
     knowledge.issued.set(access, request.isGivenUp ? -1 : request.sentIn);

@@ -36,7 +36,8 @@ export class StoreWatch {
 
   /** Until the store has taken what came of it, nobody else sees it; by then its sender may have had to give up. */
   #isHidden({ isHidden, isKept, isGivenUp, sender, sentAt, refreshToken }: Request): boolean {
-    if (isHidden || isKept || isGivenUp) return !isKept || isHidden;
+    if (isHidden || isKept) return isHidden;
+    if (isGivenUp) return true;
     const { retailer } = partsOf(refreshToken);
     return this.#knows(sender, retailer).hasFailed(sentAt, this.#book.world.now);
   }
@@ -54,9 +55,10 @@ export class StoreWatch {
     if (!this.#hasAnswer(life, question, answer)) return;
     if (answer.value) this.#knows(life, question.retailer).learned(next, question, this.#book.world.now);
     const { stored } = this.#book.of(question.retailer);
-    // If what the store holds differs in a mark or a note only, the save goes on.
+    // Nothing has come yet of one that was given up; and if the store holds another mark or note, the save goes on.
     for (const request of this.#requestsOf(life, question.retailer))
-      request.isKept ||= answer.value || stored?.access.value !== request.instead;
+      if (request.state !== "given up")
+        request.isKept ||= answer.value || stored?.access.value !== request.instead;
   }
 
   removeAnswered(life: Life, question: Question, answer: Answer<void>): void {
