@@ -50,12 +50,13 @@ const GUARDS: readonly Mutant[] = [
     "this.#hold(set, question);",
     { story: "a login and a disconnect at once" },
   ),
-  dropped(
-    "a disconnect is no change if there is no copy",
-    "this.#changes += 1; // also without a copy before and after: what is on its way may be from before",
+  swapped(
+    "nothing is no news if there is no copy",
+    "if (!set || !this.isCopyOf(set))",
+    "if (!this.isCopyOf(set))",
     { story: "a disconnect before anybody looked" },
   ),
-  dropped("changes are not counted", "if (!this.isCopyOf(set)) this.#changes += 1;", {
+  dropped("changes are not counted", "if (!set || !this.isCopyOf(set)) this.#changes += 1;", {
     story: "a login elsewhere",
   }),
   swapped(

@@ -275,7 +275,6 @@ export class HeldTokens extends HeldSet {
     this.#unsettled?.rejections?.startAnew();
     if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);
     else this.#forget();
-    this.#changes += 1; // also without a copy before and after: what is on its way may be from before
   }
 
   /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */
@@ -390,7 +389,7 @@ export class HeldTokens extends HeldSet {
     question: Question | undefined,
     unsavedOver: readonly TokenSet[] = NONE,
   ): TokenSet | undefined {
-    if (!this.isCopyOf(set)) this.#changes += 1;
+    if (!set || !this.isCopyOf(set)) this.#changes += 1; // to learn that nothing is stored counts, also without a copy
     this.copy(set);
     if (unsavedOver.length > 0 || this.isUnsaved) {
       this.#unsettle().unsavedOver = unsavedOver;

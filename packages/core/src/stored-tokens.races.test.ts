@@ -38,6 +38,24 @@ describe("a process that holds nothing of the retailer yet", () => {
     expect(await failureOf(pos.tokens("shop").token())).toBeInstanceOf(NotConnectedError);
   });
 
+  test("does not believe a login whose save is answered after a look that found nothing", async () => {
+    const store = memoryStore();
+    const { login, pos, service, time } = start({ store });
+    const { save } = store;
+    const answer = later<boolean>();
+    store.save = async (...set) => {
+      await save(...set);
+      return answer.promise;
+    };
+    const loggingIn = login();
+    await settled();
+    await start({ store }, service, time).pos.disconnect("shop");
+    expect(await failureOf(pos.tokens("shop").token())).toBeInstanceOf(NotConnectedError);
+    answer.resolve(true);
+    await loggingIn;
+    expect(await failureOf(pos.tokens("shop").token())).toBeInstanceOf(NotConnectedError);
+  });
+
   test("does not believe a login whose save is answered after a later disconnect", async () => {
     const store = memoryStore();
     const { login, pos } = start({ store });

@@ -153,14 +153,14 @@ export class Knowledge {
     return this.failures.some(isOne) || [...this.questions].some(isOne);
   }
 
-  learned(set: TokenSet | undefined, { kind, changes, reachedIn, deadlineAt }: Question, now: number): void {
+  learned(set: TokenSet | undefined, { changes, reachedIn, deadlineAt }: Question, now: number): void {
     const isOther = set?.version !== this.set?.version;
     const isPerhapsGivenUp = now >= deadlineAt; // then core may not have heard it
     const hasOverlapped = changes !== this.changes;
     const wasInDoubt = this.isInDoubt;
     this.isInDoubt = isPerhapsGivenUp || (hasOverlapped && (isOther || wasInDoubt));
-    // In doubt, core took nothing until now; and a disconnect counts although it knew of no tokens.
-    if (isOther || wasInDoubt || kind === "remove") this.changes += 1;
+    // In doubt, core took nothing until now; and that nothing is stored counts, although it knew of no tokens.
+    if (isOther || wasInDoubt || !set) this.changes += 1;
     this.set = set;
     if (isPerhapsGivenUp) return;
     if (reachedIn >= this.toldIn) {
