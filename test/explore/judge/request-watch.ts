@@ -86,6 +86,7 @@ export class RequestWatch {
     if (knowledge.hasLostLock) return;
     for (const before of this.#book.of(retailer).requests) {
       if (before.refreshToken !== refreshToken || before.isHidden || before.unseenBy.has(life)) continue;
+      if (!reached && before.sender !== life) continue; // the store is away: see isNotSpent
       const hasFailed = before.state === "failed" || before.state === "given up";
       const isAgain = before.instead === instead && !hasFailed;
       this.must(!isAgain, "once", () => `${by} in place of ${instead}, as somebody has`);
