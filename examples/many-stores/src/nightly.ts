@@ -9,7 +9,7 @@ import { Records } from "./records.js";
 import { settingsFrom } from "./settings.js";
 
 // A process of its own, for a timer of the machine: `node dist/nightly.js`, once a night. It goes through all stores,
-// whoever has them, and ends. The exit code is 1 only if the run could not go on.
+// whoever has them, and ends. The exit code is 1 if the run could not go on, or met tokens that cannot be read.
 
 /** So long a call waits for a rate limit of the API. A store that wants more has its turn at the end. */
 const WAIT_429_MS = 60_000;
@@ -29,6 +29,7 @@ try {
     signal: stopping,
   });
   console.log(inWords(report));
+  if (report.unreadable > 0) process.exitCode = 1;
 } catch (error) {
   console.error("The run could not go on:", error);
   process.exitCode = 1;

@@ -144,6 +144,19 @@ test("a wrong client secret stops the run: every store would fail, and no person
   ).toMatchObject([{ failures: 0 }, { failures: 0 }]);
 });
 
+test("tokens that cannot be read stop no other store, and the exit code says so: the key may be wrong", async () => {
+  await start("sqlite");
+  await site.person("ada@example.com", healthy, refused);
+  const spoil = "UPDATE retail_pos_tokens SET access_token = '' WHERE domain_prefix = ?";
+  await site.database.sql.query(spoil, refused);
+  const { code, output } = await startProgram().ended;
+  expect({ code, output }).toEqual({
+    code: 1,
+    output: expect.stringContaining("0 have to log in again, 1 with tokens that cannot be read, 0 tomorrow"),
+  });
+  expect(output).toMatch(/Nightly run: 1 of 2 stores pulled/);
+});
+
 describe("the program", () => {
   test.each<Engine>(hasPostgres ? ["sqlite", "postgres"] : ["sqlite"])(
     "pulls all stores, says what it did, and ends: %s",

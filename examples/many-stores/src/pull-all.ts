@@ -25,6 +25,8 @@ export interface Report {
   readonly products: number;
   /** Their people have to log in again, and are told so on their pages. */
   readonly loginNeeded: number;
+  /** Their tokens cannot be read: look at the key that seals them before anybody logs in again. */
+  readonly unreadable: number;
   /** To be tried again tomorrow. */
   readonly failed: number;
   /** Nobody had them any more: their tokens were forgotten. */
@@ -38,6 +40,14 @@ const RENEW_WITHIN_MS = 3_600_000;
 const LONGEST_WAIT_MS = 30 * 60_000;
 /** A store that is limited so often in one run has to wait for the next. */
 const MOST_TURNS = 5;
+
+/** What is noted of a store that was not pulled, where it is counted, and how the log says it. */
+const CONSEQUENCES = {
+  "login needed": ["log_in_again", "loginNeeded", "has to log in again"],
+  unreadable: ["log_in_again", "unreadable", "its tokens cannot be read"],
+  limited: ["tomorrow", "failed", "tomorrow"],
+  failed: ["tomorrow", "failed", "tomorrow"],
+} as const;
 
 interface Turn {
   readonly domainPrefix: string;
@@ -56,7 +66,7 @@ export async function pullAll(options: PullAllOptions): Promise<Report> {
   const { client, records, memberships, storesAtOnce, longestWaitMs = LONGEST_WAIT_MS } = options;
   const failing = new AbortController();
   const signal = AbortSignal.any([options.signal, failing.signal]);
-  const counts = { stores: 0, pulled: 0, products: 0, loginNeeded: 0, failed: 0, swept: 0 };
+  const counts = { stores: 0, pulled: 0, products: 0, loginNeeded: 0, unreadable: 0, failed: 0, swept: 0 };
 
   await records.forgetEnded(Date.now());
   await client.renewDue({ withinMs: RENEW_WITHIN_MS, concurrency: storesAtOnce, signal });
@@ -120,10 +130,10 @@ export async function pullAll(options: PullAllOptions): Promise<Report> {
         counts.products += outcome.products.length;
         return;
       }
-      const needsLogin = outcome.kind === "login needed";
-      await records.notePullFailed(domainPrefix, needsLogin ? "log_in_again" : "tomorrow");
-      counts[needsLogin ? "loginNeeded" : "failed"] += 1;
-      console.warn(`${domainPrefix}: ${needsLogin ? "has to log in again" : "tomorrow"}, ${outcome.why}`);
+      const [problem, count, words] = CONSEQUENCES[outcome.kind];
+      await records.notePullFailed(domainPrefix, problem);
+      counts[count] += 1;
+      console.warn(`${domainPrefix}: ${words}, ${outcome.why}`);
     });
   }
 
@@ -144,10 +154,11 @@ async function untilTurn({ at }: Turn, signal: AbortSignal): Promise<void> {
 
 /** One line, for whoever looks in the morning. */
 export function inWords(report: Report): string {
-  const { stores, pulled, products, loginNeeded, failed, swept, isStopped } = report;
+  const { stores, pulled, products, loginNeeded, unreadable, failed, swept, isStopped } = report;
   const parts = [
     `${pulled} of ${stores} stores pulled with ${products} products`,
     `${loginNeeded} have to log in again`,
+    ...(unreadable > 0 ? [`${unreadable} with tokens that cannot be read`] : []),
     `${failed} tomorrow`,
     ...(swept > 0 ? [`${swept} forgotten that nobody had`] : []),
     ...(isStopped ? ["stopped before the end"] : []),

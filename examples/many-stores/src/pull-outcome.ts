@@ -5,6 +5,7 @@ import { ApiError, type Product } from "./store-api.js";
 export type Outcome =
   | { readonly kind: "pulled"; readonly products: readonly Product[]; readonly name: string | undefined }
   | { readonly kind: "login needed"; readonly why: string }
+  | { readonly kind: "unreadable"; readonly why: string }
   | { readonly kind: "limited"; readonly why: string; readonly retryAt: number }
   | { readonly kind: "failed"; readonly why: string };
 
@@ -22,8 +23,9 @@ export function outcomeOf(error: unknown): Outcome {
   switch (error.code) {
     case "not_connected":
     case "reconnect_required":
-    case "bad_stored_tokens": // the next login replaces them
       return { kind: "login needed", why };
+    case "bad_stored_tokens": // the next login replaces them, but they may be good, and the key wrong
+      return { kind: "unreadable", why };
     case "rate_limited":
       return { kind: "limited", why, retryAt: error.retryAt };
     default:
