@@ -1,4 +1,9 @@
-import { InvalidDomainPrefixError, RateLimitedError, type RetailPosErrorCode } from "@retail-pos/core";
+import {
+  InvalidDomainPrefixError,
+  RateLimitedError,
+  type RetailPosErrorCode,
+  StoredTokensError,
+} from "@retail-pos/core";
 import type { LoginFailureCode } from "@retail-pos/login";
 import { describe, expect, test } from "vitest";
 import { type Failure, isLoggedInAlready, problemOf } from "../examples/express-login/src/problems.js";
@@ -65,6 +70,27 @@ test.each(["not_connected", "reconnect_required", "bad_stored_tokens"])(
     expect(problemOf({ code, store })).toMatchObject({ href: "/auth/retail-pos" });
   },
 );
+
+describe("a record that another application keeps", () => {
+  const theirs = () => problemOf({ code: "bad_stored_tokens", isLogin: true, error: of(true) });
+
+  test("is ours to mend: no button leads to a login, which would change nothing", () => {
+    expect(theirs()).toMatchObject({ heading: "This is ours to mend", href: "/" });
+    expect(theirs().advice).not.toContain("Log in");
+    const page = problemOf({ code: "bad_stored_tokens", store, error: of(true) });
+    expect(page).toMatchObject({ heading: "This is ours to mend", href: "/products" });
+  });
+
+  test("is told from one that cannot be read, which a login replaces", () => {
+    const page = problemOf({ code: "bad_stored_tokens", store, error: of(false) });
+    expect(page).toMatchObject({ href: "/auth/retail-pos", advice: expect.stringContaining("Log in") });
+  });
+
+  function of(another: boolean): StoredTokensError {
+    const error = new StoredTokensError("a test says so");
+    return Object.defineProperty(error, "isOfAnotherApplication", { value: another });
+  }
+});
 
 test.each([
   ["a stranger", undefined, "/"],

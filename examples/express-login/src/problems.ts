@@ -37,6 +37,8 @@ interface Words {
   readonly advice: string;
   /** Only a login helps, also somebody who is logged in. */
   readonly needsLogin?: true;
+  /** No login helps: the application itself has to be mended. */
+  readonly isOurs?: true;
   readonly label?: string;
 }
 
@@ -60,6 +62,15 @@ const OTHERWISE: Words = {
   heading: "That did not work",
   what: "Something went wrong on our side. Nothing was lost.",
   advice: "Try again in a few minutes.",
+};
+
+/** Another application keeps its record of this store where ours should be. */
+const MIXED_UP: Words = {
+  picture: "cone",
+  heading: "This is ours to mend",
+  what: "Our records are mixed up with those of another program. Nothing is wrong with your store.",
+  advice: "Try again later today.",
+  isOurs: true,
 };
 
 /** A login that is over, by its code. */
@@ -131,6 +142,7 @@ const TROUBLES: Readonly<Record<string, Words>> = {
     heading: "This is ours to mend",
     what: "The service does not let Shelfview in at the moment. Nothing is wrong with your store.",
     advice: "Try again later today.",
+    isOurs: true,
   },
   store_failed: {
     picture: "cone",
@@ -171,7 +183,8 @@ const TROUBLES: Readonly<Record<string, Words>> = {
 export function problemOf(failure: Failure): Problem {
   const { code, isLogin = false, store } = failure;
   const loginFailure = LOGIN_FAILURES[code];
-  const { picture, heading, what, advice, needsLogin, label } = loginFailure ?? TROUBLES[code] ?? OTHERWISE;
+  const words = loginFailure ?? (isMixedUp(failure) ? MIXED_UP : TROUBLES[code]) ?? OTHERWISE;
+  const { picture, heading, what, advice, needsLogin, isOurs, label } = words;
   const problem = { code, picture, heading, advice: `${what} ${advice}`.trim(), ...waitOf(failure) };
   const eyebrow = problem.wait ? "Please wait" : "Trouble";
   if (code === "not_found")
@@ -182,7 +195,7 @@ export function problemOf(failure: Failure): Problem {
     const stillIn = `${what} You are still logged in with ${store}.`;
     return { ...problem, eyebrow: "Still logged in", advice: stillIn, ...TO_PRODUCTS };
   }
-  const button = code === "client_refused" ? TO_START : { ...TO_LOGIN, ...(label && { label }) };
+  const button = isOurs ? TO_START : { ...TO_LOGIN, ...(label && { label }) };
   return { ...problem, eyebrow: store === undefined ? "Not logged in" : eyebrow, ...button };
 }
 
@@ -201,6 +214,9 @@ const AGAIN = { href: "/products", label: "Show my products" };
 export function isLoggedInAlready(code: string, domainPrefix: unknown, store: string | undefined): boolean {
   return code.startsWith("state_") && store !== undefined && domainPrefix === store;
 }
+
+const isMixedUp = ({ error }: Failure) =>
+  isRetailPosError(error) && error.code === "bad_stored_tokens" && error.isOfAnotherApplication;
 
 /** The seconds are those of Retry-After: the reader's clock may be wrong. */
 function waitOf({ error }: Failure): Pick<Problem, "wait"> {
