@@ -1,4 +1,5 @@
 import type { Lock, TokenStore } from "@retail-pos/core";
+import { sealedStore } from "@retail-pos/sealed-store";
 import type { Store as SessionStore } from "express-session";
 import { openPostgres } from "./postgres.js";
 import type { Settings } from "./settings.js";
@@ -13,10 +14,21 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Opens PostgreSQL if the settings name one, else the SQLite file. Makes the tables where they are missing. */
-export function openDatabase(
-  { databaseUrl, databaseFile }: Pick<Settings, "databaseUrl" | "databaseFile">,
+/**
+ * Opens PostgreSQL if the settings name one, else the SQLite file. Makes the tables where they are missing. Tokens are
+ * sealed if there is a key.
+ */
+export async function openDatabase(
+  {
+    databaseUrl,
+    databaseFile,
+    tokenKeys: keys,
+  }: Pick<Settings, "databaseUrl" | "databaseFile"> & Partial<Settings>,
   clock = Date.now,
 ): Promise<Database> {
-  return databaseUrl === undefined ? openSqlite(databaseFile, clock) : openPostgres(databaseUrl);
+  const database = await (databaseUrl === undefined
+    ? openSqlite(databaseFile, clock)
+    : openPostgres(databaseUrl));
+  if (keys) database.tokens.store = sealedStore(database.tokens.store, { keys });
+  return database;
 }

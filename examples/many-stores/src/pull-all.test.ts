@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { parseDomainPrefix, type TokenSet } from "@retail-pos/core";
 import { retailFetch } from "@retail-pos/fetch";
 import { type SandboxOptions, virtualClock } from "@retail-pos/sandbox";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Engine, hasPostgres } from "../testing/engines.js";
 import { type Site, startSite } from "../testing/site.js";
+import { openDatabase } from "./database.js";
 import { inWords, type PullAllOptions, pullAll } from "./pull-all.js";
+import { settingsFrom } from "./settings.js";
 
 const program = fileURLToPath(new URL("../dist/nightly.js", import.meta.url));
 const [healthy, refused, limited, failing] = [
@@ -155,6 +158,24 @@ test("tokens that cannot be read stop no other store, and the exit code says so:
     output: expect.stringContaining("0 have to log in again, 1 with tokens that cannot be read, 0 tomorrow"),
   });
   expect(output).toMatch(/Nightly run: 1 of 2 stores pulled/);
+});
+
+test("tokens are sealed with the key of the settings, and open with it alone", async () => {
+  await start("sqlite");
+  const keyOf = (byte: number) => `2026-01:${Buffer.alloc(32, byte).toString("base64")}`;
+  const tokenKeys = settingsFrom({ TOKEN_KEYS: keyOf(1) }).tokenKeys;
+  await site.person("ada@example.com", healthy);
+  const plain = (await site.database.tokens.store.load(parseDomainPrefix(healthy))) as TokenSet;
+  const databaseFile = site.env["DATABASE_FILE"] ?? "";
+  const sealed = await openDatabase({ databaseFile, databaseUrl: undefined, tokenKeys });
+  await sealed.tokens.store.save(plain);
+  await sealed.close();
+  const kept = await site.database.tokens.store.load(parseDomainPrefix(healthy));
+  expect(JSON.stringify(kept)).not.toContain(plain.access.value);
+
+  expect(await startProgram({ TOKEN_KEYS: keyOf(1) }).ended).toMatchObject({ code: 0 });
+  const { code, output } = await startProgram({ TOKEN_KEYS: keyOf(2) }).ended;
+  expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining("has another secret now") });
 });
 
 describe("the program", () => {
