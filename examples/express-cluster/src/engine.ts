@@ -1,4 +1,4 @@
-import type { RetailPosOptions } from "@retail-pos/core";
+import type { Lock, TokenStore } from "@retail-pos/core";
 import type { Store } from "express-session";
 import { postgres } from "./postgres.js";
 import { redis } from "./redis.js";
@@ -6,7 +6,7 @@ import type { Settings } from "./settings.js";
 
 /** What all processes share, as one of them has it open. */
 export interface Shared {
-  tokens: Required<Pick<RetailPosOptions, "store" | "lock">>;
+  tokens: { store: TokenStore; lock: Lock };
   sessions: Store;
   /** From now on it keeps no process: what is under way is saved, and then the process ends by itself. */
   close(): void;
