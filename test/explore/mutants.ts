@@ -115,8 +115,8 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "an older mark replaces a newer one",
-    "(stored.refusedAt !== undefined && !isNote)",
-    "stored.refusedAt !== undefined",
+    "stored.refusedAt !== undefined && !isNote && stored.issuedAt",
+    "stored.refusedAt !== undefined && stored.issuedAt",
     {
       story: "refused",
     },

@@ -59,13 +59,13 @@ export function compareAndSet(
 /**
  * Whether `next` may replace a stored set: the set is one of `replacing`; or it has a refresh token of theirs that
  * `next` has replaced, so it is older (another process saved it late); or another process was refused that refresh
- * token, or met a 429 with it, and noted that on the set.
+ * token, or met a 429 with it, and noted that on the set, and `next` was not issued before that set.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
   const isNote = next.limitedUntil !== undefined || next.refusedAt !== undefined; // does not replace a mark
   const isNoteOver = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
-  const isSpent =
-    next.refreshToken !== stored.refreshToken || isNoteOver || (stored.refusedAt !== undefined && !isNote);
+  const isMarkOver = stored.refusedAt !== undefined && !isNote && stored.issuedAt <= next.issuedAt;
+  const isSpent = next.refreshToken !== stored.refreshToken || isNoteOver || isMarkOver;
   return replacing.some(
     ({ version, refreshToken }) =>
       version === stored.version || (isSpent && refreshToken === stored.refreshToken),
