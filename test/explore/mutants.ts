@@ -114,12 +114,27 @@ const GUARDS: readonly Mutant[] = [
     { story: "a login here" },
   ),
   swapped(
-    "an older mark replaces a newer one",
-    "stored.refusedAt !== undefined && !isNote && stored.issuedAt",
-    "stored.refusedAt !== undefined && stored.issuedAt",
+    "a mark replaces a mark",
+    "(isSpent || (!isNote && haveSameAccess(ours, stored)))",
+    "(isSpent || haveSameAccess(ours, stored))",
+    { story: "refused" },
+  ),
+  swapped(
+    "a mark keeps good tokens out",
+    "(isSpent || (!isNote && haveSameAccess(ours, stored)))",
+    "isSpent",
     {
-      story: "refused",
+      equivalent:
+        "only where nothing rotates can one process get tokens while another is refused or meets a 429 with the same " +
+        "refresh token. After a refusal those tokens are dead; after a 429 the next request brings others. " +
+        "`compare-and-set.test.ts` shows that core keeps them all the same",
     },
+  ),
+  swapped(
+    "late tokens replace newer ones that were marked",
+    "(isSpent || (!isNote && haveSameAccess(ours, stored)))",
+    "(isSpent || (!isNote && stored.refusedAt !== undefined))",
+    { story: "a late answer, and nothing rotates" },
   ),
   swapped("the fleet's job forgets everybody", "if (visited.has(retailer) &&", "if (", {
     story: "the fleet's job comes first",
@@ -184,7 +199,7 @@ const ORDER: readonly Mutant[] = [
   ),
   dropped(
     "no comparison under the lock",
-    "if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored);",
+    "if (!haveSameAccess(stored, stale) && held.isLive(stored)) return adopted(stored);",
   ),
   dropped("no look at the back-off under the lock", "if (reason) throw new Blocked(reason);"),
   swapped("no lock", "return await underLock(lock,", "return await underLock((_, work) => work(),", {

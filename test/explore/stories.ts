@@ -139,6 +139,14 @@ const STORIES: Readonly<Record<string, Story>> = {
     age: ENDED,
     actors: [[late, ask(0), pass(2_500)], [disconnect(0), login(1)], [ask(0)]],
   },
+  "a late answer, and nothing rotates": {
+    age: ENDED,
+    rotates: false,
+    actors: [
+      [late, ask(0)],
+      [ask(1), revoke, reject(1)],
+    ],
+  },
   "a second day": {
     age: ENDED,
     actors: [

@@ -7,18 +7,32 @@ const SHOP = parseDomainPrefix("shop");
 const before = set("before", { issuedAt: 1 });
 
 describe("a set that somebody else stored, with the refresh token that ours was made from", () => {
+  const same = { issuedAt: 1, access: before.access };
+
   test.each([
-    ["the same set, marked as refused meanwhile", { issuedAt: 1, refusedAt: 5 }, true],
-    ["a newer set of a service that does not rotate", { issuedAt: 4 }, false],
-    ["such a newer set, marked as refused meanwhile", { issuedAt: 4, refusedAt: 5 }, false],
-    ["the same set, on which a 429 is noted", { issuedAt: 1, limitedUntil: 5 }, true],
-    ["a newer set, on which a 429 is noted", { issuedAt: 4, limitedUntil: 5 }, false],
+    ["the same tokens, marked as refused meanwhile", { ...same, refusedAt: 5 }, true],
+    ["the same tokens, on which a 429 is noted", { ...same, limitedUntil: 5 }, true],
+    ["other tokens of a service that does not rotate", { issuedAt: 4 }, false],
+    ["such other tokens, issued in the same millisecond as ours", { issuedAt: 3 }, false],
+    ["such other tokens, marked as refused meanwhile", { issuedAt: 3, refusedAt: 5 }, false],
+    ["such other tokens, on which a 429 is noted", { issuedAt: 2, limitedUntil: 5 }, false],
   ])("%s", (_, stored, isReplaced) => {
     const ours = set("ours", { issuedAt: 3 });
     expect(mayReplace(set("theirs", stored), [before], ours)).toBe(isReplaced);
   });
 
-  test("a newer set gives way to tokens of a service that rotates: their refresh token alone is good", () => {
+  test("the same tokens with a mark stay if ours is another mark or note", () => {
+    const marked = set("theirs", { ...same, refusedAt: 5 });
+    expect(mayReplace(marked, [before], set("ours", { ...same, refusedAt: 6 }))).toBe(false);
+    expect(mayReplace(marked, [before], set("ours", { ...same, limitedUntil: 6 }))).toBe(false);
+  });
+
+  test("the same tokens with a mark give way though the clock was put back", () => {
+    const marked = set("theirs", { ...same, refusedAt: 5 });
+    expect(mayReplace(marked, [before], set("ours", { issuedAt: -3_600_000 }))).toBe(true);
+  });
+
+  test("other tokens give way to those of a service that rotates: their refresh token alone is good", () => {
     const ours = set("ours", { issuedAt: 3, refreshToken: "rotated" });
     expect(mayReplace(set("theirs", { issuedAt: 4 }), [before], ours)).toBe(true);
   });

@@ -3,6 +3,7 @@ import type { DomainPrefix } from "./domain-prefix.js";
 import { StoreFailedError } from "./errors.js";
 import { sleep } from "./timers.js";
 import { quiet, type TokenSet } from "./token-set.js";
+import { haveSameAccess } from "./token-set-notes.js";
 import type { TokenStore } from "./token-store.js";
 
 /** Saves that replace the set they were made from, and nothing that somebody else stored. */
@@ -58,17 +59,17 @@ export function compareAndSet(
 
 /**
  * Whether `next` may replace a stored set: the set is one of `replacing`; or it has a refresh token of theirs that
- * `next` has replaced, so it is older (another process saved it late); or another process was refused that refresh
- * token, or met a 429 with it, and noted that on the set, and `next` was not issued before that set.
+ * `next` has replaced, so it is older (another process saved it late); or it has the tokens of one of them, and another
+ * process noted on it that the service refused the refresh token or answered 429. No clock is asked: those of two
+ * processes differ.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
-  const isNote = next.limitedUntil !== undefined || next.refusedAt !== undefined; // does not replace a mark
-  const isNoteOver = stored.limitedUntil !== undefined && stored.issuedAt < next.issuedAt;
-  const isMarkOver = stored.refusedAt !== undefined && !isNote && stored.issuedAt <= next.issuedAt;
-  const isSpent = next.refreshToken !== stored.refreshToken || isNoteOver || isMarkOver;
+  const isNote = next.limitedUntil !== undefined || next.refusedAt !== undefined; // does not replace another note
+  const isSpent = next.refreshToken !== stored.refreshToken;
   return replacing.some(
-    ({ version, refreshToken }) =>
-      version === stored.version || (isSpent && refreshToken === stored.refreshToken),
+    (ours) =>
+      ours.version === stored.version ||
+      (ours.refreshToken === stored.refreshToken && (isSpent || (!isNote && haveSameAccess(ours, stored)))),
   );
 }
 

@@ -17,7 +17,7 @@ import { sharedLimits } from "./shared-limits.js";
 import type { Late, TokenAnswer, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
-import { limitOf, refusalOf } from "./token-set-notes.js";
+import { haveSameAccess, limitOf, refusalOf } from "./token-set-notes.js";
 import type { Versions } from "./token-set-versions.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
@@ -70,7 +70,7 @@ export function renewals(options: RenewalOptions): Renewals {
     const saving = late.saving(held);
     if (saving) return saving.then(() => renewLocked(held, stale));
     if (!stored) throw new NotConnectedError(held);
-    if (isAnother(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
+    if (!haveSameAccess(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
     const reason = blocked(stored);
     if (reason) throw new Blocked(reason);
     let answer: TokenAnswer;
@@ -126,11 +126,6 @@ class Blocked {
   constructor(reason: RetailPosError) {
     this.reason = reason;
   }
-}
-
-/** A note or a mark gives the set a new version, and leaves its tokens what they were. */
-function isAnother(stored: TokenSet, stale: TokenSet): boolean {
-  return stored.access.value !== stale.access.value || stored.issuedAt !== stale.issuedAt;
 }
 
 function adopted(set: TokenSet): Renewal {

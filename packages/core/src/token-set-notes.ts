@@ -19,3 +19,8 @@ export function limitOf(set: TokenSet, now: number): RateLimitedError | undefine
   if (limitedUntil === undefined || !isLimited(set, now)) return undefined;
   return new RateLimitedError(limitedUntil, now, undefined, { domainPrefix });
 }
+
+/** A mark or a note gives a set a new version, and leaves its access token what it was. */
+export function haveSameAccess(one: TokenSet, other: TokenSet): boolean {
+  return one.access.value === other.access.value && one.issuedAt === other.issuedAt;
+}
