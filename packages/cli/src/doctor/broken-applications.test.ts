@@ -150,7 +150,7 @@ const loginRoutes: Broken[] = [
     mend: /before the middleware that demands a login/,
   },
   {
-    name: "has people log in to accounts of their own first",
+    name: "demands a login before the login, by a page that asks nothing",
     app: withExpress({
       between: (app) =>
         app.use(({ path }, res) => (path === "/sign-in" ? res.send("Log in") : res.redirect("/sign-in"))),

@@ -16,6 +16,8 @@ export interface Places {
   readonly ask: Ask;
   /** The login route. */
   readonly url: URL;
+  /** A browser's cookies before it comes to the login route. */
+  readonly newJar: () => Login["jar"];
   /** Where the service would send the browser back to. */
   readonly callback: URL;
   /** Named in callbacks; no code reaches its token endpoint, if the application checks the state. */
@@ -95,7 +97,7 @@ export function mayKnow({ forged }: StrangersSeen): boolean {
  * callback does not answer, or its limit is reached.
  */
 export async function visitWithOwnLogins(places: Places, login: Login): Promise<OwnLoginsSeen | undefined> {
-  const { ask, url, callback, domainPrefix } = places;
+  const { ask, url, newJar, callback, domainPrefix } = places;
   const failed = (state: string, { jar }: Login) => visit(ask, failedCallback(callback, state), jar);
   const strangers = [await failed(forgedState(), login), await failed(forgedState(), login)] as const;
   if (strangers.some(saysNothing)) return undefined;
@@ -105,7 +107,7 @@ export async function visitWithOwnLogins(places: Places, login: Login): Promise<
   let isLate = false;
   let pauses = PAUSES_MS;
   for (let count = 0; count < LOGINS_TRIED; count += 1) {
-    const own = await startLogin(ask, url);
+    const own = await startLogin(ask, url, newJar());
     const state = own.request?.searchParams.get("state");
     if (!state) break;
     const tries = await untilKnown(() => failed(state, own), baseline, pauses);
@@ -138,11 +140,11 @@ export async function visitWithOwnLogins(places: Places, login: Login): Promise<
  * up. `strangers`: what forged callbacks were answered.
  */
 export async function visitWithMadeUpCode(
-  { ask, url, callback, domainPrefix }: Places,
+  { ask, url, newJar, callback, domainPrefix }: Places,
   patientAsk: Ask,
   strangers: readonly [Answer, Answer],
 ): Promise<{ answer: Reply; knew: Knew } | undefined> {
-  const own = await startLogin(ask, url);
+  const own = await startLogin(ask, url, newJar());
   const state = own.request?.searchParams.get("state");
   if (!state) return undefined;
   const answer = await visit(patientAsk, approvedCallback(callback, domainPrefix, state), own.jar);
@@ -191,9 +193,9 @@ async function untilKnown(
 }
 
 /** For some visits of the login route, whether a browser with a session got a new one: the old one was not found. */
-async function revisit({ ask, url }: Places): Promise<boolean[]> {
+async function revisit({ ask, url, newJar }: Places): Promise<boolean[]> {
   const replaced: boolean[] = [];
-  const { jar, cookies } = await startLogin(ask, url);
+  const { jar, cookies } = await startLogin(ask, url, newJar());
   const ids = new Map(
     cookies.filter(({ cookie }) => isSessionId(cookie.value)).map(({ cookie }) => [cookie.key, cookie.value]),
   );

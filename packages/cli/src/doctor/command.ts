@@ -16,6 +16,11 @@ It logs nobody in, and uses up no code and no token.
   --auth-url <url>            the consent server (default: wherever the login leads)
   --client-id <text>          the application's client_id, to be compared
 
+If people log in to accounts of their own before they connect a store:
+
+  --cookie-env <name>         the variable that holds the Cookie header of a browser which is logged in; it goes
+                              to the application's host alone, and is never printed
+
 To have one login come back with a made-up code, which costs one token request at that store:
 
   --store <domain_prefix>     shows whether the application knows its own logins, and whether its client
@@ -41,6 +46,7 @@ const flags = {
   "auth-url": { type: "string" },
   "client-id": { type: "string" },
   "client-secret-env": { type: "string" },
+  "cookie-env": { type: "string" },
   // Taken only to be refused with a reason.
   "client-secret": { type: "string" },
   "base-url": { type: "string" },
@@ -104,6 +110,7 @@ function patientOf(values: Values, positionals: string[], env: World["env"]): Pa
     callback, // as it was typed: it is compared letter by letter
     authUrl: authUrl === undefined ? undefined : webAddress("--auth-url", authUrl),
     clientId: values["client-id"],
+    cookies: cookiesFrom(values, env),
     clientSecret: secretFrom(values, env),
     isSecretWanted: values["client-secret-env"] !== undefined,
     baseUrl: baseUrlFrom(values, env),
@@ -120,6 +127,21 @@ function secretFrom(values: Values, env: World["env"]): string | undefined {
     throw new WrongUse(`the environment variable ${named} does not hold a client secret`);
   return secret;
 }
+
+/** As developer tools copy it, with or without the header's name. */
+function cookiesFrom(values: Values, env: World["env"]): string | undefined {
+  const named = values["cookie-env"];
+  if (named === undefined) return undefined;
+  const cookies = env[named]?.replace(/^cookie:/i, "").trim() ?? "";
+  if (!cookies.split(/; ?/).every((pair) => COOKIE.test(pair)))
+    throw new WrongUse(
+      `the environment variable ${named} does not hold a Cookie header: name=value; name=value`,
+    );
+  return cookies;
+}
+
+/** In a header, so without spaces and semicolons (RFC 6265, 4.1.1, with the wider alphabet that browsers send). */
+const COOKIE = /^[!-:<>-~]+=[!-:<-~]*$/;
 
 function baseUrlFrom(values: Values, env: World["env"]): string | undefined {
   const flag = values["base-url"];

@@ -12,7 +12,7 @@ import { sessionCookie } from "./checks/session-cookie.js";
 import { state } from "./checks/state.js";
 import { comeBack } from "./coming-back.js";
 import type { Finding } from "./finding.js";
-import { type Login, startLogin } from "./login.js";
+import { cookieJar, type Login, startLogin } from "./login.js";
 import { isLoopback } from "./shown-address.js";
 
 /** What is to be examined. */
@@ -24,6 +24,8 @@ export interface Patient {
   /** {auth_url}; without it any address that ends in `/connect` passes for the consent page. */
   readonly authUrl?: URL | undefined;
   readonly clientId?: string | undefined;
+  /** Of a browser that is logged in to the application, as in a `Cookie` header; for the application's host alone. */
+  readonly cookies?: string | undefined;
   /** Tried by the doctor itself, if the application's own cannot be. */
   readonly clientSecret?: string | undefined;
   /** The one made-up code is for `clientSecret`; the application's own is left alone. Default false. */
@@ -54,24 +56,26 @@ const defaultTimeoutMs = 10_000;
  * @throws {InvalidDomainPrefixError}
  */
 export async function examine(patient: Patient): Promise<Group[]> {
-  const { url, authUrl, timeoutMs = defaultTimeoutMs, clock = Date.now } = patient;
+  const { url, authUrl, cookies, timeoutMs = defaultTimeoutMs, clock = Date.now } = patient;
   const ask = asker(timeoutMs, clock);
-  const login = await startLogin(ask, url);
+  const newJar = () => cookieJar(url, cookies);
+  const hasAccount = cookies !== undefined;
+  const login = await startLogin(ask, url, newJar());
   const { request } = login;
-  const groups: Group[] = [{ title: "Login route", findings: loginRoute(login, authUrl) }];
+  const groups: Group[] = [{ title: "Login route", findings: loginRoute(login, { authUrl, hasAccount }) }];
   if (request) groups.push(...(await serviceGroups(patient, ask, login, request)));
 
   const callback = callbackOf(patient, request);
   let isTried = false;
   if (request && callback) {
-    const cookies = await sessionCookie(login.cookies, callback, clock());
-    groups.push({ title: "Session cookie", findings: cookies });
-    const places = { ask, url, callback, domainPrefix: patient.domainPrefix ?? "retail-pos-doctor" };
+    const cookieFindings = await sessionCookie(login.cookies, callback, { now: clock(), hasAccount });
+    groups.push({ title: "Session cookie", findings: cookieFindings });
+    const places = { ask, url, newJar, callback, domainPrefix: patient.domainPrefix ?? "retail-pos-doctor" };
     const isRequestWrong = groups.some(({ title, findings }) => title !== "Service" && hasProblem(findings));
     const strangers = await visitAsStranger(places, login);
     const own = isRequestWrong || !mayKnow(strangers) ? undefined : await visitWithOwnLogins(places, login);
     const isOwnClear = own !== undefined && isClear(own);
-    const isWithoutCookie = hasProblem(cookies);
+    const isWithoutCookie = hasProblem(cookieFindings);
     const route = callbackRoute(strangers, { login: url, request, isWithoutCookie, isOwnClear });
     const callbackGroup = { title: "Callback route", findings: route };
     // A callback with a problem of its own, whose answers show no more, is mended first.
@@ -92,7 +96,7 @@ export async function examine(patient: Patient): Promise<Group[]> {
 
 /** The authorization request, and what the service says to it. */
 async function serviceGroups(patient: Patient, ask: Ask, login: Login, request: URL): Promise<Group[]> {
-  const again = await startLogin(ask, patient.url);
+  const again = await startLogin(ask, patient.url, cookieJar(patient.url, patient.cookies));
   const consent = await ask(request);
   const asked = requestFindings(patient, request, again.request);
   const service = consentPage(consent, { query: request.searchParams, isWrong: hasProblem(asked) });

@@ -25,8 +25,21 @@ export interface CookieFrom {
 /** More redirects than any login needs; browsers give up at about twenty. */
 const MOST_REDIRECTS = 10;
 
-/** Starts a login as somebody does who was never here before; with a jar, as somebody who has these cookies. */
-export async function startLogin(ask: Ask, url: URL, jar: CookieJar = new CookieJar()): Promise<Login> {
+/**
+ * A browser's cookies before the login starts: none, or those that a person brings who is logged in to the application.
+ *
+ * @param cookies as in a `Cookie` header (RFC 6265, 4.2).
+ */
+export function cookieJar(url: URL, cookies = ""): CookieJar {
+  const jar = new CookieJar();
+  const isSecure = url.protocol === "https:"; // a name with __Host- or __Secure- demands it
+  for (const pair of cookies.split(/;\s*/).filter(Boolean))
+    jar.setCookieSync(`${pair}; Path=/${isSecure ? "; Secure" : ""}`, url.href);
+  return jar;
+}
+
+/** Starts a login as somebody does who has these cookies. */
+export async function startLogin(ask: Ask, url: URL, jar: CookieJar): Promise<Login> {
   const answers: Answer[] = [];
   const cookies: CookieFrom[] = [];
   const soFar = { answers, cookies, jar, request: undefined, silence: undefined };

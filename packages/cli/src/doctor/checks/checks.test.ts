@@ -62,7 +62,7 @@ test.each([
   const answers = [answer(`${application}/login`, 302)];
   const login = { answers, request, silence: undefined, cookies: [], jar: new CookieJar() };
   const findings = [
-    ...loginRoute(login, undefined),
+    ...loginRoute(login, {}),
     ...consentPage(answer(request.href, 200), { query: request.searchParams, isWrong: false }),
   ];
   expect(findings.filter(({ level }) => level === "problem").map(({ check }) => check)).toEqual(expected);
@@ -74,9 +74,7 @@ test.each([
 ])("a login route that fails at %s: the mend is for that scheme", (application, mend) => {
   const answers = [answer(`${application}/login`, 500)];
   const login = { answers, request: undefined, silence: undefined, cookies: [], jar: new CookieJar() };
-  expect(loginRoute(login, undefined)).toMatchObject([
-    { level: "problem", mend: expect.stringMatching(mend) },
-  ]);
+  expect(loginRoute(login, {})).toMatchObject([{ level: "problem", mend: expect.stringMatching(mend) }]);
 });
 
 function answer(url: string, status: number) {

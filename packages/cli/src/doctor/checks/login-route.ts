@@ -4,14 +4,23 @@ import type { Login } from "../login.js";
 import { isReadableOnTheWay, shown } from "../shown-address.js";
 import { mendOfSilence } from "../silence.js";
 import { toldFailure } from "../told-failure.js";
-import { beforeTheDemand, inFrontOf, proxyAlone } from "./refusing-answer.js";
+import { accountsFirst, beforeTheDemand, cookieOfNobody, inFrontOf, proxyAlone } from "./refusing-answer.js";
 
 const CHECK = "login-route";
 /** People wait that long for a page before they press the button again. */
 export const SLOW_MS = 2_000;
 
+export interface LoginRouteOptions {
+  readonly authUrl?: URL | undefined;
+  /** The doctor came with the cookies of somebody who is logged in. */
+  readonly hasAccount?: boolean;
+}
+
 /** Whether the login route sends the browser to `{auth_url}/connect` (4.1). */
-export function loginRoute({ answers, request, silence }: Login, authUrl: URL | undefined): Finding[] {
+export function loginRoute(
+  { answers, request, silence }: Login,
+  { authUrl, hasAccount }: LoginRouteOptions,
+): Finding[] {
   if (silence) {
     const effect =
       silence.why === "too-late"
@@ -23,7 +32,9 @@ export function loginRoute({ answers, request, silence }: Login, authUrl: URL | 
   const last = answers.at(-1);
   if (!last) return [];
   if (!request) {
-    return [inFrontOf(CHECK, last) ?? proxyAlone(CHECK, last) ?? wentElsewhere(last, answers.length)];
+    const accounts = hasAccount ? cookieOfNobody : accountsFirst;
+    const known = inFrontOf(CHECK, last) ?? proxyAlone(CHECK, last) ?? accounts(CHECK, last);
+    return [known ?? wentElsewhere(last, answers.length)];
   }
   return [
     whetherConsentPage(request, authUrl),

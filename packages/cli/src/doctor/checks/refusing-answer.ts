@@ -36,9 +36,38 @@ export function inFrontOf(check: string, answer: Answer): Finding | undefined {
 export function beforeTheDemand(route: string): string {
   return (
     `Put ${route} before the middleware that demands a login. But if your people log in to accounts of their own ` +
-    "and connect stores to them, leave it behind: the doctor has no account, and sees no further."
+    `and connect stores to them, leave it behind, and ${withACookie}.`
   );
 }
+
+/** The page of an application with accounts: where the store is the login, nobody is asked for a password. */
+export function accountsFirst(check: string, answer: Answer): Finding | undefined {
+  if (answer.status >= 404 || !ASKS_WHO.test(answer.text)) return undefined;
+  return warning(check, `People log in to the application first, at ${shown(answer.url)}.`, {
+    effect:
+      "Only people with an account reach the login with a store. What they see of it was not looked at.",
+    mend:
+      `If people connect stores to accounts of their own, this is as it has to be: ${withACookie}. ` +
+      "If the store itself is the login, put the login route before the middleware that demands one.",
+  });
+}
+
+/** Cookies were given, and do not help. */
+export function cookieOfNobody(check: string, answer: Answer): Finding | undefined {
+  const isClosed = answer.status === 401 || answer.status === 403 || ASKS_WHO.test(answer.text);
+  if (!isClosed) return undefined;
+  return problem(
+    check,
+    `The cookies that were given do not open the login: ${shown(answer.url)} still asks who it is.`,
+    {
+      effect: "What people with an account see was not looked at.",
+      mend: "Log in to the application in a browser, and copy the Cookie header of a request from its developer tools.",
+    },
+  );
+}
+
+const withACookie = "run the doctor with the cookie of a browser that is logged in (--cookie-env)";
+const ASKS_WHO = /<input\b[^>]*\btype\s*=\s*["']?(?:password|email)\b/i;
 
 /** A proxy whose application is away. */
 export function proxyAlone(check: string, { status, url }: Answer): Finding | undefined {

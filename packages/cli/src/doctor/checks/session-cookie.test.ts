@@ -89,13 +89,13 @@ test("no finding shows a cookie's value", async () => {
   const findings = await sessionCookie(
     cookiesOf(["sid=canary; SameSite=Strict; Path=/x"]),
     new URL(callback),
-    now,
+    { now, hasAccount: false },
   );
   expect(JSON.stringify(findings)).not.toContain("canary");
 });
 
 async function found(headers: string[], from = login, to = callback): Promise<string[]> {
-  const findings = await sessionCookie(cookiesOf(headers, from), new URL(to), now);
+  const findings = await sessionCookie(cookiesOf(headers, from), new URL(to), { now, hasAccount: false });
   return findings.map(({ level, check }) => `${level} ${check}`);
 }
 

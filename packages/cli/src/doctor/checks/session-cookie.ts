@@ -1,6 +1,6 @@
 import { type Cookie, CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
 import { printable } from "../../output.js";
-import { type Finding, ok, problem, warning } from "../finding.js";
+import { type Finding, ok, problem, skipped, warning } from "../finding.js";
 import type { CookieFrom } from "../login.js";
 import { isLoopback } from "../shown-address.js";
 
@@ -13,18 +13,24 @@ const TIME_ENOUGH_MS = 600_000;
 const effect =
   "The retailer approves, comes back, and is told that this login is unknown or did not start here.";
 
+interface Circumstances {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** The doctor brought cookies of its own, so the application may need no others. */
+  readonly hasAccount: boolean;
+}
+
 /**
  * Whether the browser brings back to the callback what the login route gave it. A retailer comes back
- * by a redirect from another site, which RFC 6265bis calls a cross-site top-level navigation. `now` is
- * epoch milliseconds.
+ * by a redirect from another site, which RFC 6265bis calls a cross-site top-level navigation.
  */
 export async function sessionCookie(
   cookies: readonly CookieFrom[],
   callback: URL,
-  now: number,
+  { now, hasAccount }: Circumstances,
 ): Promise<Finding[]> {
   const set = cookiesSet(cookies, now);
-  if (set.length === 0) return [noCookie(callback)];
+  if (set.length === 0) return [hasAccount ? sessionOfTheAccount() : noCookie(callback)];
   const hasHttpOnly = set.some(({ cookie }) => cookie.httpOnly);
   const findings: Finding[] = [];
   for (const one of set) {
@@ -69,6 +75,14 @@ function noCookie(callback: URL): Finding {
   const message = "The login route sets no cookie: nothing ties the callback to this browser.";
   const mend = `Put the session middleware before the login route; and ${withheld}, because session libraries withhold a Secure cookie there.`;
   return problem("session-cookie", message, { effect, mend });
+}
+
+function sessionOfTheAccount(): Finding {
+  return skipped(
+    "session-cookie",
+    "The login sets no cookie beside those that were given; how the application sets those cannot be seen from here.",
+    "In the browser's developer tools, see that the session's cookie is SameSite=Lax, for the path / and the callback's host.",
+  );
 }
 
 /** RFC 6265bis, 5.7: name and value together, in bytes. */
