@@ -20,12 +20,13 @@ export class RequestWatch {
 
   sent(life: Life, retailer: string, refreshToken: string): Request {
     const knowledge = this.#book.knows(life, retailer);
+    const found = knowledge.reached.filter((set) => set.refreshToken === refreshToken);
     // What was reloaded first: a later look of somebody else may have found a mark, and says nothing of this.
-    const reached = knowledge.reached.find((set) => set.refreshToken === refreshToken);
+    const reached = found[0];
     const by = `${life.name} sends ${refreshToken}`;
     this.#isNotSpent(knowledge, refreshToken, reached, by);
     this.#isNotMarked(life, reached, by);
-    this.#isTheOnlyOne(life, retailer, refreshToken, reached, by);
+    this.#isTheOnlyOne(life, retailer, refreshToken, found, by);
     this.#isNeeded(life, knowledge, reached, by);
     this.#isInTime(life, knowledge, reached, by);
     knowledge.reached = [];
@@ -33,7 +34,7 @@ export class RequestWatch {
     const request: Request = {
       sender: life,
       refreshToken,
-      instead: insteadOf(knowledge, reached),
+      instead: insteadOf(knowledge, found).at(-1),
       sentIn: this.#book.world.seq,
       sentAt: this.#book.world.now,
       hasStoodStill: false,
@@ -78,18 +79,18 @@ export class RequestWatch {
     life: Life,
     retailer: string,
     refreshToken: string,
-    reached: TokenSet | undefined,
+    found: readonly TokenSet[],
     by: string,
   ): void {
     const knowledge = this.#book.knows(life, retailer);
-    const instead = insteadOf(knowledge, reached);
+    const instead = insteadOf(knowledge, found);
     if (knowledge.hasLostLock) return;
     for (const before of this.#book.of(retailer).requests) {
       if (before.refreshToken !== refreshToken || before.isHidden || before.unseenBy.has(life)) continue;
-      if (!reached && before.sender !== life) continue; // the store is away: see isNotSpent
+      if (found.length === 0 && before.sender !== life) continue; // the store is away: see isNotSpent
       const hasFailed = before.state === "failed" || before.state === "given up";
-      const isAgain = before.instead === instead && !hasFailed;
-      this.must(!isAgain, "once", () => `${by} in place of ${instead}, as somebody has`);
+      const isAgain = instead.every((access) => access === before.instead) && !hasFailed;
+      this.must(!isAgain, "once", () => `${by} in place of ${instead.at(-1)}, as somebody has`);
       const isLimited = isAhead(before.limitedUntil, life.now);
       this.must(!isLimited, "pause", () => `${by}, and somebody was answered 429`);
     }
@@ -177,9 +178,12 @@ export class RequestWatch {
   readonly must: Book["must"] = (condition, promise, what) => this.#book.must(condition, promise, what);
 }
 
-/** Which access token a request is to replace: the one in the store, or the last that this process alone holds. */
-function insteadOf({ issued }: Knowledge, reached: TokenSet | undefined): string | undefined {
-  return reached ? reached.access.value : [...issued.keys()].at(-1);
+/**
+ * Which access token a request is to replace: the one in the store, or the last that this process alone holds. Where
+ * nothing rotates, several sets have the refresh token, and which of them the reload found does not show.
+ */
+function insteadOf({ issued }: Knowledge, found: readonly TokenSet[]): readonly (string | undefined)[] {
+  return found.length > 0 ? found.map(({ access }) => access.value) : [[...issued.keys()].at(-1)];
 }
 
 /** What a process makes of a reset: by its clock it may be over, or absurd, and then a minute counts (behaviour 7). */
