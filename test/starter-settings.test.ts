@@ -148,10 +148,10 @@ test.each(ofEach)("%s takes the sandbox's application for people on this machine
 });
 
 test.each(ofEach)("%s takes no callback address at which it has no page", (_, read) => {
-  for (const path of ["", "/", "/oauth/callback", `${callback}/`, `/?to=${callback}`]) {
+  for (const path of ["", "/", "/oauth/callback", `${callback}/`, `/shop${callback}`, `/?to=${callback}`]) {
     const RETAIL_POS_REDIRECT_URI = `https://shelfview.example${path}`;
     expect(problemsOf(read, { ...deployed, RETAIL_POS_REDIRECT_URI })).toEqual([
-      `RETAIL_POS_REDIRECT_URI must end in ${callback}, where this program answers`,
+      `RETAIL_POS_REDIRECT_URI must have the path ${callback}, where this program answers`,
     ]);
   }
 });

@@ -55,8 +55,8 @@ export function environment(env: NodeJS.ProcessEnv) {
     try {
       const found = settingsFromEnv({ ...given, ...(scope && { RETAIL_POS_SCOPE: scope }) });
       const { redirectUri = "" } = found;
-      if (!new URL(redirectUri).pathname.endsWith(CALLBACK))
-        note(REDIRECT_URI, `must end in ${CALLBACK}, where this program answers`);
+      if (new URL(redirectUri).pathname !== CALLBACK)
+        note(REDIRECT_URI, `must have the path ${CALLBACK}, where this program answers`);
       return { ...found, redirectUri };
     } catch (error) {
       problems.push(...(error as Error).message.replace(/^.*? is not complete: /, "").split("; "));
