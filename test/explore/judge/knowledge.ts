@@ -82,6 +82,8 @@ export class Knowledge {
   readonly issuedRefresh = new Set<string>();
   /** Of these, the ones of which it does not know that the store has them, nor that others count. */
   readonly unsaved = new Map<string, number>();
+  /** The access token of a set whose mark the store has not taken, until the store answers. */
+  unsavedMark: string | undefined = undefined;
   /** The last access token that somebody here was given. */
   given: string | undefined = undefined;
   readonly rejected = new Set<string>();
@@ -156,6 +158,7 @@ export class Knowledge {
   learned(set: TokenSet | undefined, { changes, reachedIn, deadlineAt }: Question, now: number): void {
     const isOther = set?.version !== this.set?.version;
     const isPerhapsGivenUp = now >= deadlineAt; // then core may not have heard it
+    if (set?.access.value !== this.unsavedMark) this.unsavedMark = undefined;
     const hasOverlapped = changes !== this.changes;
     const wasInDoubt = this.isInDoubt;
     this.isInDoubt = isPerhapsGivenUp || (hasOverlapped && (isOther || wasInDoubt));

@@ -52,8 +52,11 @@ export class StoreWatch {
   }
 
   saveAnswered(life: Life, question: Question, next: TokenSet, answer: Answer<boolean>): void {
-    if (!this.#hasAnswer(life, question, answer)) return;
-    if (answer.value) this.#knows(life, question.retailer).learned(next, question, this.#book.world.now);
+    const knowledge = this.#knows(life, question.retailer);
+    const hasAnswer = this.#hasAnswer(life, question, answer);
+    knowledge.unsavedMark = hasAnswer || next.refusedAt === undefined ? undefined : next.access.value;
+    if (!hasAnswer) return;
+    if (answer.value) knowledge.learned(next, question, this.#book.world.now);
     const { stored } = this.#book.of(question.retailer);
     // Nothing has come yet of one that was given up; and if the store holds another mark or note, the save goes on.
     for (const request of this.#requestsOf(life, question.retailer))
