@@ -125,9 +125,9 @@ const GUARDS: readonly Mutant[] = [
     "isSpent",
     {
       equivalent:
-        "only where nothing rotates can one process get tokens while another is refused or meets a 429 with the same " +
-        "refresh token. After a refusal those tokens are dead; after a 429 the next request brings others. " +
-        "`compare-and-set.test.ts` shows that core keeps them all the same",
+        "Only where nothing rotates can one process get tokens while another is refused or meets a 429 with the same " +
+        "refresh token. Callers then go on as that refusal or 429 says, and the next request brings other tokens: no " +
+        "promise is broken. `compare-and-set.test.ts` says that these tokens are kept all the same.",
     },
   ),
   swapped(

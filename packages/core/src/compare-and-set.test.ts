@@ -27,6 +27,14 @@ describe("a set that somebody else stored, with the refresh token that ours was 
     expect(mayReplace(marked, [before], set("ours", { ...same, limitedUntil: 6 }))).toBe(false);
   });
 
+  test("the same tokens with a note give way to a note on newer ones, which this process alone holds", () => {
+    const noted = set("theirs", { ...same, limitedUntil: 5 });
+    const unsaved = set("unsaved", { issuedAt: 3 });
+    const ours = { ...unsaved, version: "ours", limitedUntil: 6 };
+    expect(mayReplace(noted, [before, unsaved], ours)).toBe(true);
+    expect(mayReplace({ ...noted, refusedAt: 5 }, [before, unsaved], ours)).toBe(true);
+  });
+
   test("the same tokens with a mark give way though the clock was put back", () => {
     const marked = set("theirs", { ...same, refusedAt: 5 });
     expect(mayReplace(marked, [before], set("ours", { issuedAt: -3_600_000 }))).toBe(true);

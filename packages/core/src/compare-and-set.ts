@@ -59,13 +59,13 @@ export function compareAndSet(
 
 /**
  * Whether `next` may replace a stored set: the set is one of `replacing`; or it has a refresh token of theirs that
- * `next` has replaced, so it is older (another process saved it late); or it has the tokens of one of them, and another
- * process noted on it that the service refused the refresh token or answered 429. No clock is asked: those of two
- * processes differ.
+ * `next` has replaced, so it is older (another process saved it late); or it has the access token of one of them, and
+ * another process noted on it that the service refused the refresh token or answered 429. A note does not replace
+ * another note on the same tokens. No clock is asked: those of two processes differ.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
-  const isNote = next.limitedUntil !== undefined || next.refusedAt !== undefined; // does not replace another note
   const isSpent = next.refreshToken !== stored.refreshToken;
+  const isNote = haveSameAccess(next, stored);
   return replacing.some(
     (ours) =>
       ours.version === stored.version ||

@@ -57,6 +57,8 @@ interface Look {
  * a hundred thousand of them.
  */
 interface Unsettled {
+  /** The copy as a whole set, once somebody has asked for it: a thousand callers may, while a renewal is under way. */
+  whole: TokenSet | undefined;
   look: Look | undefined;
   renewing: Promise<Renewal> | undefined;
   saving: Promise<void> | undefined;
@@ -117,6 +119,18 @@ export class HeldTokens extends HeldSet {
   keepClient(client: RetailerClient): RetailerClient {
     this.#client = client;
     return client;
+  }
+
+  /** The whole set. At rest it is put together anew for each who asks. */
+  override get set(): TokenSet | undefined {
+    if (!this.#unsettled) return super.set;
+    this.#unsettled.whole ??= super.set;
+    return this.#unsettled.whole;
+  }
+
+  protected override copy(set: TokenSet | undefined): void {
+    super.copy(set);
+    if (this.#unsettled) this.#unsettled.whole = undefined;
   }
 
   get isUnsaved(): boolean {
@@ -435,6 +449,7 @@ const NONE: readonly never[] = [];
 const NEVER = Number.NEGATIVE_INFINITY;
 
 const AT_REST: Unsettled = {
+  whole: undefined,
   look: undefined,
   renewing: undefined,
   saving: undefined,

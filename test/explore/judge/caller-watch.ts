@@ -39,7 +39,7 @@ export class CallerWatch {
     must(!knowledge.rejected.has(value), "rejected", () => given);
     // "A set that the store has not taken is served until the store answers" (contract).
     if (knowledge.unsaved.has(value)) return;
-    if (knowledge.unsavedMark !== value) this.#isCurrent(call, value, knowledge, given);
+    if (knowledge.unsavedMark?.access !== value) this.#isCurrent(call, value, knowledge, given);
     this.#isNotKnownToBeGone(call, value, knowledge, given);
   }
 

@@ -1,6 +1,7 @@
 import type { TokenSet } from "@retail-pos/core";
 import type { Life } from "../process.js";
 import { partsOf } from "../service.js";
+import type { World } from "../world/world.js";
 
 /** How long core waits for an answer of the store. */
 const DEADLINE_MS = 5_000;
@@ -82,8 +83,10 @@ export class Knowledge {
   readonly issuedRefresh = new Set<string>();
   /** Of these, the ones of which it does not know that the store has them, nor that others count. */
   readonly unsaved = new Map<string, number>();
-  /** The access token of a set whose mark the store has not taken, until the store answers. */
-  unsavedMark: string | undefined = undefined;
+  /** The access token of a set whose mark the store did not take, and the step of that. */
+  failedMark: { readonly access: string; readonly in: number } | undefined = undefined;
+  /** The same, once a later look has found the set as it was: core holds it with the mark until the store answers. */
+  unsavedMark: { readonly access: string; readonly in: number } | undefined = undefined;
   /** The last access token that somebody here was given. */
   given: string | undefined = undefined;
   readonly rejected = new Set<string>();
@@ -155,10 +158,14 @@ export class Knowledge {
     return this.failures.some(isOne) || [...this.questions].some(isOne);
   }
 
-  learned(set: TokenSet | undefined, { changes, reachedIn, deadlineAt }: Question, now: number): void {
+  learned(
+    set: TokenSet | undefined,
+    { changes, reachedIn, deadlineAt, sentIn }: Question,
+    { now, seq }: Pick<World, "now" | "seq">,
+  ): void {
     const isOther = set?.version !== this.set?.version;
     const isPerhapsGivenUp = now >= deadlineAt; // then core may not have heard it
-    if (set?.access.value !== this.unsavedMark) this.unsavedMark = undefined;
+    this.#learnedOfMark(set?.access.value, sentIn, seq);
     const hasOverlapped = changes !== this.changes;
     const wasInDoubt = this.isInDoubt;
     this.isInDoubt = isPerhapsGivenUp || (hasOverlapped && (isOther || wasInDoubt));
@@ -174,6 +181,14 @@ export class Knowledge {
       const isOver = !set || isNotOlder(set.access.value, access);
       if (set?.access.value === access || (reachedIn > issuedIn && isOver)) this.unsaved.delete(access);
     }
+  }
+
+  #learnedOfMark(access: string | undefined, sentIn: number, seq: number): void {
+    const { failedMark, unsavedMark } = this;
+    if (access !== unsavedMark?.access || sentIn > (unsavedMark?.in ?? 0)) this.unsavedMark = undefined;
+    if (failedMark === undefined || sentIn < failedMark.in) return;
+    if (access === failedMark.access) this.unsavedMark = { access, in: seq };
+    this.failedMark = undefined;
   }
 
   /** Since then the store told it of these or newer tokens, or that there are none any more. */

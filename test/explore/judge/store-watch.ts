@@ -46,7 +46,7 @@ export class StoreWatch {
     if (!this.#hasAnswer(life, question, answer)) return;
     const knowledge = this.#knows(life, question.retailer);
     const { value: set } = answer;
-    knowledge.learned(set, question, this.#book.world.now);
+    knowledge.learned(set, question, this.#book.world);
     const isLive = knowledge.isLive(set, life.now);
     knowledge.found.set(question.number, { ...question, set, isLive });
   }
@@ -54,9 +54,11 @@ export class StoreWatch {
   saveAnswered(life: Life, question: Question, next: TokenSet, answer: Answer<boolean>): void {
     const knowledge = this.#knows(life, question.retailer);
     const hasAnswer = this.#hasAnswer(life, question, answer);
-    knowledge.unsavedMark = hasAnswer || next.refusedAt === undefined ? undefined : next.access.value;
+    const isMark = next.refusedAt !== undefined;
+    if (hasAnswer) knowledge.unsavedMark = undefined;
+    else if (isMark) knowledge.failedMark = { access: next.access.value, in: this.#book.world.seq };
     if (!hasAnswer) return;
-    if (answer.value) knowledge.learned(next, question, this.#book.world.now);
+    if (answer.value) knowledge.learned(next, question, this.#book.world);
     const { stored } = this.#book.of(question.retailer);
     // Nothing has come yet of one that was given up; and if the store holds another mark or note, the save goes on.
     for (const request of this.#requestsOf(life, question.retailer))
@@ -66,7 +68,7 @@ export class StoreWatch {
 
   removeAnswered(life: Life, question: Question, answer: Answer<void>): void {
     if (!this.#hasAnswer(life, question, answer)) return;
-    this.#knows(life, question.retailer).learned(undefined, question, this.#book.world.now);
+    this.#knows(life, question.retailer).learned(undefined, question, this.#book.world);
   }
 
   lockAnswered(life: Life, question: Question, answer: Answer<boolean>): void {
