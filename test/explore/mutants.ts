@@ -149,13 +149,13 @@ const COMPARISONS: readonly Mutant[] = [
   ),
   swapped(
     "what has ended is live",
-    "return !isExpired(set, now) && !this.isRejected(set.access.value);",
-    "return !this.isRejected(set.access.value);",
+    "return !isExpired(access, now) && !this.isRejected(access.value);",
+    "return !this.isRejected(access.value);",
   ),
   swapped(
     "what is rejected is live",
-    "return !isExpired(set, now) && !this.isRejected(set.access.value);",
-    "return !isExpired(set, now);",
+    "return !isExpired(access, now) && !this.isRejected(access.value);",
+    "return !isExpired(access, now);",
   ),
   swapped("a rejected copy is good", "!this.isUnsaved && this.isLive(set);", "!this.isUnsaved;"),
   dropped("a rejection is not noted in the copy", "if (isBelieved) this.#goodForMs = 0;"),

@@ -8,7 +8,7 @@ import type { RetailerClient } from "./retailer-client.js";
 import { untilOver } from "./single-flight.js";
 import { unref } from "./timers.js";
 import { isExpired, renewalDueAt } from "./token-life.js";
-import type { TokenSet } from "./token-set.js";
+import type { AccessToken, TokenSet } from "./token-set.js";
 
 /** The parts that all retailers of one application share. */
 export interface Surroundings {
@@ -164,7 +164,11 @@ export class HeldTokens extends HeldSet {
   }
 
   isLive(set: TokenSet, now: number = this.#around.clock()): boolean {
-    return !isExpired(set, now) && !this.isRejected(set.access.value);
+    return this.isLiveAccess(set.access, now);
+  }
+
+  isLiveAccess(access: AccessToken, now: number): boolean {
+    return !isExpired(access, now) && !this.isRejected(access.value);
   }
 
   isRejected(value: string): boolean {

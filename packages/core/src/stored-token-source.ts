@@ -23,16 +23,31 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
   const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
   return sourcesWith({ token, tokenNow });
 
-  async function token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken> {
+  /** No `async` here: a thousand callers may wait for one renewal, and a promise less for each is a fifth less memory. */
+  function token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken> {
     const { signal, rejected } = ask ?? {};
-    signal?.throwIfAborted();
+    if (signal) return whileWanted(known, rejected, signal);
+    try {
+      const now = rejected === undefined ? tokenNow(known) : undefined;
+      return now ? Promise.resolve(now) : obtain(known, rejected, true);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** For a caller who may leave, and is told of no failure then. */
+  async function whileWanted(
+    known: HeldTokens,
+    rejected: string | undefined,
+    signal: AbortSignal,
+  ): Promise<AccessToken> {
+    signal.throwIfAborted();
     const now = rejected === undefined ? tokenNow(known) : undefined;
     if (now) return now;
     try {
-      return await unlessAborted(obtain(retailers.of(known.domainPrefix), rejected), signal);
+      return await unlessAborted(obtain(known, rejected, false), signal);
     } catch (error) {
-      const isAbort = signal?.aborted === true && error === signal.reason;
-      if (!isAbort) events.callerFailed(known.domainPrefix, error);
+      if (!(signal.aborted && error === signal.reason)) events.callerFailed(known.domainPrefix, error);
       throw error;
     }
   }
@@ -42,29 +57,52 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     const now = clock();
     if (known.isGood(now)) return known.access;
     const held = retailers.of(known.domainPrefix);
-    const set = held.isTrusted(now) ? held.set : undefined;
-    return set && held.isLive(set, now) ? serve(held, set, now) : undefined;
+    const isServed = held.isTrusted(now) && held.access !== undefined && held.isLiveAccess(held.access, now);
+    const set = isServed ? held.set : undefined; // only here: a thousand callers may wait for a token that ended
+    return set && serve(held, set, now);
   }
 
-  async function obtain(held: HeldTokens, rejected: string | undefined): Promise<AccessToken> {
-    for (let joined = 0; ; joined += 1) {
-      const set = await current(held, rejected);
-      if (held.isLive(set)) return serve(held, set);
-      const isJoining = held.renewing !== undefined;
-      const reason = isJoining ? undefined : renewals.blocked(set);
-      if (reason) throw reason;
-      try {
-        const renewed = (await renewals.renew(held, set)).set;
-        // Ended while it was saved: good for who asked, not for who joined later. Reported by now: good for nobody.
-        const isGood = !isJoining || joined > 0 || held.isLive(renewed);
-        if (isGood && !held.isRejected(renewed.access.value)) return renewed.access;
-      } catch (error) {
-        // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
-        if (held.set && held.isLive(held.set)) return held.set.access;
-        // A renewal that began before this call may not know of a login that came between; the next one began later.
-        if (!isJoining || joined > 0 || !isVerdict(error)) throw error;
+  /** @param isTold whether the failure of this caller is observed. */
+  async function obtain(
+    known: HeldTokens,
+    rejected: string | undefined,
+    isTold: boolean,
+  ): Promise<AccessToken> {
+    const held = retailers.of(known.domainPrefix);
+    try {
+      for (let joined = 0; ; joined += 1) {
+        const set = ofCopy(held, rejected) ?? (await current(held, rejected));
+        if (held.isLive(set)) return serve(held, set);
+        const isJoining = held.renewing !== undefined;
+        const reason = isJoining ? undefined : renewals.blocked(set);
+        if (reason) throw reason;
+        try {
+          const renewed = (await renewals.renew(held, set)).set;
+          // Ended while it was saved: good for who asked, not for who joined later. Reported by now: good for nobody.
+          const isGood = !isJoining || joined > 0 || held.isLive(renewed);
+          if (isGood && !held.isRejected(renewed.access.value)) return renewed.access;
+        } catch (error) {
+          // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
+          if (held.set && held.isLive(held.set)) return held.set.access;
+          // A renewal that began before this call may not know of a login that came between; the next one began later.
+          if (!isJoining || joined > 0 || !isVerdict(error)) throw error;
+        }
       }
+    } catch (error) {
+      if (isTold) events.callerFailed(known.domainPrefix, error);
+      throw error;
     }
+  }
+
+  /** This process's copy, if it is to be used: at once, so that the first of many callers begins the renewal for all. */
+  function ofCopy(held: HeldTokens, rejected: string | undefined): TokenSet | undefined {
+    const set = rejected === undefined && held.isTrusted() ? held.set : undefined;
+    return set && isUsable(held, set) ? set : undefined;
+  }
+
+  /** Whether a set serves this caller, or a renewal of it may. */
+  function isUsable(held: HeldTokens, set: TokenSet): boolean {
+    return held.isLive(set) || held.renewing !== undefined || !renewals.blocked(set);
   }
 
   /**
@@ -81,7 +119,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       set = await held.look(asked, 0);
       if (set?.access.value === rejected) throw rejectsAll(held);
     }
-    if (set && (held.isLive(set) || held.renewing || !renewals.blocked(set))) return set;
+    if (set && isUsable(held, set)) return set;
     // This caller would be turned away: another process may have renewed, or a person may have logged in.
     if (!held.isSince(asked)) set = await held.look(asked, 0);
     if (set && set.access.value === rejected) held.reject(set);

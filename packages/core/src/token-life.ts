@@ -1,10 +1,10 @@
 import type { RetailerStatus } from "./retailer-status.js";
-import type { TokenSet } from "./token-set.js";
+import type { AccessToken, TokenSet } from "./token-set.js";
 
 /** A set whose refresh token was refused costs no token request for this long (behaviour 8). */
 const REFUSED_FOR_MS = 3_600_000;
 
-export function isExpired({ access: { expiresAt } }: TokenSet, now: number): boolean {
+export function isExpired({ expiresAt }: AccessToken, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt;
 }
 
