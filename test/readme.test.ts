@@ -139,7 +139,6 @@ describe("a request that names a store:", () => {
     import { serve } from "@hono/node-server";
     import { bearer } from "@retail-pos/hono-bearer";
     import { Hono } from "hono";
-    import { HTTPException } from "hono/http-exception";
     const app = new Hono();
     app.use((c, next) => {
       if (c.req.header("x-user")) c.set("user", { name: c.req.header("x-user") });

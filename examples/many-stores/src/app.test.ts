@@ -3,6 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
+import { parseDomainPrefix, type TokenSet } from "@retail-pos/core";
 import { virtualClock } from "@retail-pos/sandbox";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Engine, hasPostgres } from "../testing/engines.js";
@@ -99,6 +100,36 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
       expect((await ada.open("/stores")).body).not.toContain("Log in again");
     });
+
+    test("tokens that cannot be read are mended by a login, and the log names them", async () => {
+      const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+      const ada = await site.person("ada@example.com", store);
+      await damage((set) => ({ ...set, refreshToken: "" }));
+      expect((await ada.open("/stores")).body).toContain("Log in again");
+      expect((await ada.open(`/stores/${store}`)).body).toContain("has to be connected again");
+      expect(warn).toHaveBeenCalledExactlyOnceWith(
+        expect.stringMatching(/unusable: refresh_?token/i),
+      );
+      await ada.connect(store);
+      expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
+    });
+
+    test("tokens of another application are not ours to replace, so no login is offered", async () => {
+      const log = vi.spyOn(console, "error").mockImplementation(() => {});
+      const ada = await site.person("ada@example.com", store);
+      await damage((set) => ({ ...set, version: set.version.replace(/~.*/, "~another") }));
+      expect((await ada.open("/stores")).body).not.toContain("Log in again");
+      const page = await ada.open(`/stores/${store}`);
+      expect(page).toMatchObject({ status: 500, body: expect.stringContaining("This is ours to mend") });
+      expect(log).toHaveBeenCalledOnce();
+    });
+
+    async function damage(change: (set: TokenSet) => TokenSet): Promise<void> {
+      const { store: tokens } = site.database.tokens;
+      const set = await tokens.load(parseDomainPrefix(store));
+      expect(set && (await tokens.save(change(set), set))).toBe(true);
+      clock.advance(600_000); // the copy in the process has ended
+    }
 
     test("while a store cannot be reached its page shows what was last counted", async () => {
       const warn = vi.spyOn(console, "warn").mockImplementation(() => {});

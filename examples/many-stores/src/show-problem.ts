@@ -92,6 +92,12 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
     advice:
       "The service does not let Shelfview in at the moment. Nothing is wrong with your store. Try again later today.",
   },
+  bad_stored_tokens: {
+    picture: "cone",
+    heading: "This is ours to mend",
+    advice:
+      "Shelfview cannot use what it keeps of this store. Nothing is wrong with the store. Try again later today.",
+  },
   store_failed: {
     picture: "cone",
     heading: "We cannot get at our own records",

@@ -1,4 +1,9 @@
-import { isRetailPosError, parseDomainPrefix, type RetailPos } from "@retail-pos/core";
+import {
+  isRetailPosError,
+  parseDomainPrefix,
+  type RetailPos,
+  type StoredTokensError,
+} from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
 import { type NextFunction, type Request, type Response, Router } from "express";
 import { requireLogin } from "./accounts.js";
@@ -77,7 +82,8 @@ export function storeRoutes({ client, records, memberships, clock = Date.now }: 
     const trouble = troubleOf(error);
     const store = req.ownStore;
     if (!trouble || !store || res.headersSent) return next(error);
-    if (trouble === "passing") console.warn(`${store.domainPrefix} could not be read: ${error}`);
+    if (trouble === "passing" || isUnreadable(error))
+      console.warn(`${store.domainPrefix} could not be read: ${error}`);
     if (isRetailPosError(error)) res.set(error.headers);
     const products = await records.productsOf(store.domainPrefix, PAGE_SIZE);
     res.status(trouble === "log_in_again" ? 200 : 503);
@@ -89,7 +95,7 @@ export function storeRoutes({ client, records, memberships, clock = Date.now }: 
       const status = await client.status(domainPrefix);
       return status !== undefined && status.refusedAt === undefined;
     } catch (error) {
-      if (isRetailPosError(error) && error.code === "bad_stored_tokens") return false; // a login replaces them
+      if (isUnreadable(error)) return error.isOfAnotherApplication; // unless they are, a login replaces them
       throw error;
     }
   }
@@ -102,8 +108,9 @@ function troubleOf(error: unknown): "log_in_again" | "passing" | undefined {
   switch (error.code) {
     case "not_connected":
     case "reconnect_required":
-    case "bad_stored_tokens":
       return "log_in_again";
+    case "bad_stored_tokens":
+      return error.isOfAnotherApplication ? undefined : "log_in_again";
     case "rate_limited":
     case "token_endpoint_failed":
     case "bad_token_response":
@@ -111,6 +118,11 @@ function troubleOf(error: unknown): "log_in_again" | "passing" | undefined {
     default:
       return undefined;
   }
+}
+
+/** Its tokens are damaged, or sealed with a key that is not ours: if many stores say so, look at `TOKEN_KEYS`. */
+function isUnreadable(error: unknown): error is StoredTokensError {
+  return isRetailPosError(error) && error.code === "bad_stored_tokens";
 }
 
 /** What `fetch` rejects with if no answer came. */

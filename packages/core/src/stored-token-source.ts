@@ -23,7 +23,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
   const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
   return sourcesWith({ token, tokenNow });
 
-  /** No `async` here: a thousand callers may wait for one renewal, and a promise less for each is a fifth less memory. */
+  /** No `async` here: a thousand callers may wait for one renewal, and each waits on one promise less. */
   function token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken> {
     if (ask?.signal) return whileWanted(known, ask.rejected, ask.signal);
     try {
@@ -93,7 +93,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     }
   }
 
-  /** This process's copy, if it is to be used: at once, so that the first of many callers begins the renewal for all. */
+  /** This process's copy, if it is to be used. At once: so the first of many callers begins the renewal for all. */
   function ofCopy(held: HeldTokens, rejected: string | undefined): TokenSet | undefined {
     const set = rejected === undefined && held.isTrusted() ? held.set : undefined;
     return set && isUsable(held, set) ? set : undefined;

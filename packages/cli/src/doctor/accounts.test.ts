@@ -1,7 +1,9 @@
 import express, { type Express } from "express";
 import { expect, test } from "vitest";
+import { freePort } from "../../../../test/support/listen.js";
 import { expressApp, type Patient, patient } from "../../testing/patients.js";
 import { run } from "../../testing/terminal.js";
+import { cookieJar, startLogin } from "./login.js";
 
 // People of these applications log in with a password, and connect stores afterwards.
 
@@ -30,6 +32,59 @@ test("a login page in the place of the login, without a redirect, is the same", 
   const { exitCode, stdout } = await run(["doctor", app.login]);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/People log in to the application first/);
+});
+
+test("single sign-on in front of the login is a login of people; another service there is not", async () => {
+  const elsewhere = `http://localhost:${await freePort()}/authorize`;
+  const leadingTo = (query: string) =>
+    patient(expressApp({ between: (app) => app.use((_req, res) => res.redirect(`${elsewhere}?${query}`)) }));
+  const signOn = await leadingTo("client_id=us&scope=openid%20email");
+  const { exitCode, stdout } = await run(["doctor", signOn.login]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`People log in to the application first, at ${elsewhere}.`);
+  const other = await leadingTo("client_id=us");
+  expect(await run(["doctor", other.login])).toMatchObject({ exitCode: 1 });
+});
+
+test("a newsletter's field on the page of a wrong address is no login of people", async () => {
+  const page = '<h1>Welcome</h1><input type="email" name="newsletter">';
+  const app = await patient(expressApp({ between: (app) => app.use((_req, res) => void res.send(page)) }));
+  expect(await run(["doctor", app.login])).toMatchObject({ exitCode: 1 });
+});
+
+test("a callback that fails for people with an account is its own failure, not the session store's", async () => {
+  const app = await withAccounts({ callback: () => (_req, res) => void res.sendStatus(500) });
+  const { stdout } = await run(["doctor", app.login, "--cookie-env", "PERSON", "--json"], {
+    env: { PERSON: await cookieOf(app) },
+  });
+  const [first] = findingsIn(stdout).filter(({ level }) => level === "problem");
+  expect(first).toMatchObject({
+    check: "callback-route",
+    message: expect.stringMatching(/^A forged callback ends in 500/),
+  });
+});
+
+test("a cookie that the application sets anew takes the place of the one that was given", async () => {
+  const url = new URL("https://app.example.com/login");
+  const jar = cookieJar(url, "__Host-x=1; sid=old; other=a b");
+  await startLogin(
+    async (to) => ({
+      ...{ url: to, status: 200, text: "", location: undefined, tookMs: 1, aheadMs: 0 },
+      headers: new Headers({ "set-cookie": "sid=new; Domain=example.com; Path=/; Secure" }),
+    }),
+    url,
+    jar,
+  );
+  expect((await jar.getCookieString(url.href)).split("; ").sort()).toEqual([
+    "__Host-x=1",
+    "other=a b",
+    "sid=new",
+  ]);
+});
+
+test("a cookie with __Host- is sent to this machine without TLS, as browsers do", async () => {
+  const url = new URL("http://localhost:3000/login");
+  expect(await cookieJar(url, "__Host-sid=1").getCookieString(url.href)).toBe("__Host-sid=1");
 });
 
 test("with the cookie of somebody who is logged in the whole login is looked at", async () => {

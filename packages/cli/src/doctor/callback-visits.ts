@@ -18,6 +18,8 @@ export interface Places {
   readonly url: URL;
   /** A browser's cookies before it comes to the login route. */
   readonly newJar: () => Login["jar"];
+  /** These are of somebody who is logged in; without them the application answers nothing else. */
+  readonly hasAccount: boolean;
   /** Where the service would send the browser back to. */
   readonly callback: URL;
   /** Named in callbacks; no code reaches its token endpoint, if the application checks the state. */
@@ -64,7 +66,7 @@ const REVISITS = 3;
 const PAUSES_MS: readonly number[] = [300, 1_500];
 
 export async function visitAsStranger(places: Places, { jar }: Login): Promise<StrangersSeen> {
-  const { ask, callback, domainPrefix } = places;
+  const { ask, callback, domainPrefix, hasAccount } = places;
   const forgery = approvedCallback(callback, domainPrefix, forgedState());
   const forged = await visit(ask, forgery, jar);
   const again = approvedCallback(callback, domainPrefix, forgedState());
@@ -72,10 +74,10 @@ export async function visitAsStranger(places: Places, { jar }: Login): Promise<S
   const isOdd = isSilence(forged)
     ? forged.why === "too-late"
     : forged.status >= 500 || forged.tookMs > SLOW_MS;
-  const withoutCookies = isOdd ? await ask(forgery) : undefined;
+  const withoutCookies = isOdd && !hasAccount ? await ask(forgery) : undefined;
   const declined = isSilence(forged) ? undefined : await visit(ask, declinedCallback(callback), jar);
   const mayBeForAll = !isSilence(forged) && (forged.status < 400 || [401, 403].includes(forged.status));
-  const nowhere = mayBeForAll ? await ask(new URL(`/${forgedState()}`, callback)) : undefined;
+  const nowhere = mayBeForAll ? await visit(ask, new URL(`/${forgedState()}`, callback), jar) : undefined;
   return {
     forged,
     ...(forgedAgain && { forgedAgain }),

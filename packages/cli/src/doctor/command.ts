@@ -5,7 +5,7 @@ import { checkBaseUrl } from "./checks/client-secret.js";
 import { isWebAddress } from "./checks/redirect-uri.js";
 import { examine, type Patient } from "./doctor.js";
 import { count, jsonReport, textReport } from "./report.js";
-import { shown } from "./shown-address.js";
+import { isReadableOnTheWay, shown } from "./shown-address.js";
 
 export const help: string = `Usage: retail-pos doctor <address of the login route> [options]
 
@@ -105,12 +105,13 @@ function patientOf(values: Values, positionals: string[], env: World["env"]): Pa
   if (more.length > 0) throw new WrongUse("only one address is taken");
   const { callback, "auth-url": authUrl } = values;
   if (callback !== undefined) webAddress("--callback", callback);
+  const address = webAddress("the address of the login route", url);
   return {
-    url: webAddress("the address of the login route", url),
+    url: address,
     callback, // as it was typed: it is compared letter by letter
     authUrl: authUrl === undefined ? undefined : webAddress("--auth-url", authUrl),
     clientId: values["client-id"],
-    cookies: cookiesFrom(values, env),
+    cookies: cookiesFrom(values, env, address),
     clientSecret: secretFrom(values, env),
     isSecretWanted: values["client-secret-env"] !== undefined,
     baseUrl: baseUrlFrom(values, env),
@@ -119,20 +120,34 @@ function patientOf(values: Values, positionals: string[], env: World["env"]): Pa
   };
 }
 
+/** A secret in the place of the name is not repeated. */
+function variableIn(flag: string, named: string): string {
+  if (/^[A-Za-z_]\w*$/.test(named)) return named;
+  throw new WrongUse(`${flag} takes the name of an environment variable, not what it holds`);
+}
+
 /** Whoever names a variable wants the secret in it tried; not trying it must not pass for a good one. */
 function secretFrom(values: Values, env: World["env"]): string | undefined {
   const named = values["client-secret-env"];
-  const secret = env[named ?? "RETAIL_POS_CLIENT_SECRET"];
+  const secret =
+    env[named === undefined ? "RETAIL_POS_CLIENT_SECRET" : variableIn("--client-secret-env", named)];
   if (named !== undefined && !secret)
     throw new WrongUse(`the environment variable ${named} does not hold a client secret`);
   return secret;
 }
 
 /** As developer tools copy it, with or without the header's name. */
-function cookiesFrom(values: Values, env: World["env"]): string | undefined {
-  const named = values["cookie-env"];
-  if (named === undefined) return undefined;
-  const cookies = env[named]?.replace(/^cookie:/i, "").trim() ?? "";
+function cookiesFrom(values: Values, env: World["env"], url: URL): string | undefined {
+  const flag = values["cookie-env"];
+  if (flag === undefined) return undefined;
+  const named = variableIn("--cookie-env", flag);
+  if (isReadableOnTheWay(url))
+    throw new WrongUse("--cookie-env wants an https address: over http others could read the cookie");
+  const cookies =
+    env[named]
+      ?.replace(/^cookie:/i, "")
+      .replace(/;?\s*$/, "")
+      .trim() ?? "";
   if (!cookies.split(/; ?/).every((pair) => COOKIE.test(pair)))
     throw new WrongUse(
       `the environment variable ${named} does not hold a Cookie header: name=value; name=value`,
@@ -140,8 +155,8 @@ function cookiesFrom(values: Values, env: World["env"]): string | undefined {
   return cookies;
 }
 
-/** In a header, so without spaces and semicolons (RFC 6265, 4.1.1, with the wider alphabet that browsers send). */
-const COOKIE = /^[!-:<>-~]+=[!-:<-~]*$/;
+/** What stands between semicolons (RFC 6265, 4.2.1, with the wider alphabet that browsers send). */
+const COOKIE = /^[!-:<>-~]+=[ -:<-~]*$/;
 
 function baseUrlFrom(values: Values, env: World["env"]): string | undefined {
   const flag = values["base-url"];

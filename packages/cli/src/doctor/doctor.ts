@@ -70,7 +70,14 @@ export async function examine(patient: Patient): Promise<Group[]> {
   if (request && callback) {
     const cookieFindings = await sessionCookie(login.cookies, callback, { now: clock(), hasAccount });
     groups.push({ title: "Session cookie", findings: cookieFindings });
-    const places = { ask, url, newJar, callback, domainPrefix: patient.domainPrefix ?? "retail-pos-doctor" };
+    const places = {
+      ask,
+      url,
+      newJar,
+      hasAccount,
+      callback,
+      domainPrefix: patient.domainPrefix ?? "retail-pos-doctor",
+    };
     const isRequestWrong = groups.some(({ title, findings }) => title !== "Service" && hasProblem(findings));
     const strangers = await visitAsStranger(places, login);
     const own = isRequestWrong || !mayKnow(strangers) ? undefined : await visitWithOwnLogins(places, login);
@@ -106,12 +113,16 @@ async function serviceGroups(patient: Patient, ask: Ask, login: Login, request: 
   ];
 }
 
-function requestFindings({ clientId, callback }: Patient, request: URL, again: URL | undefined): Finding[] {
+function requestFindings(
+  { clientId, callback, cookies }: Patient,
+  request: URL,
+  again: URL | undefined,
+): Finding[] {
   const query = request.searchParams;
   const sent = query.get("redirect_uri");
   return [
     ...authorizationRequest(query, clientId),
-    ...state(query.get("state"), again?.searchParams.get("state")),
+    ...state(query.get("state"), again?.searchParams.get("state"), cookies !== undefined),
     ...(sent ? redirectUri(sent, callback) : []),
   ];
 }

@@ -25,6 +25,9 @@ export interface CookieFrom {
 /** More redirects than any login needs; browsers give up at about twenty. */
 const MOST_REDIRECTS = 10;
 
+/** Marks a cookie that was given. */
+const GIVEN = "given";
+
 /**
  * A browser's cookies before the login starts: none, or those that a person brings who is logged in to the application.
  *
@@ -32,9 +35,10 @@ const MOST_REDIRECTS = 10;
  */
 export function cookieJar(url: URL, cookies = ""): CookieJar {
   const jar = new CookieJar();
-  const isSecure = url.protocol === "https:"; // a name with __Host- or __Secure- demands it
-  for (const pair of cookies.split(/;\s*/).filter(Boolean))
-    jar.setCookieSync(`${pair}; Path=/${isSecure ? "; Secure" : ""}`, url.href);
+  for (const pair of cookies.split(/;\s*/).filter(Boolean)) {
+    const isSecure = url.protocol === "https:" || /^__(?:Host|Secure)-/.test(pair);
+    jar.setCookieSync(`${pair}; Path=/; ${GIVEN}${isSecure ? "; Secure" : ""}`, url.href);
+  }
   return jar;
 }
 
@@ -49,6 +53,7 @@ export async function startLogin(ask: Ask, url: URL, jar: CookieJar): Promise<Lo
     if (isSilence(reply)) return { ...soFar, silence: reply };
     answers.push(reply);
     cookies.push(...(await keep(jar, reply)));
+    if (isSignOn(reply)) return soFar;
     if (reply.location && isAuthorizationRequest(reply.location, reply.url)) {
       return { ...soFar, request: reply.location };
     }
@@ -62,9 +67,21 @@ async function keep(jar: CookieJar, { url, headers }: Answer): Promise<CookieFro
   for (const header of headers.getSetCookie()) {
     const cookie = Cookie.parse(header);
     if (cookie) seen.push({ header, cookie, from: url });
+    if (cookie) await forget(jar, url, cookie.key);
     await jar.setCookie(header, url.href, { ignoreError: true });
   }
   return seen;
+}
+
+/** A cookie that was given, and that the application sets anew: how it set it before, nobody said. */
+async function forget(jar: CookieJar, url: URL, name: string): Promise<void> {
+  for (const { key, domain, path, extensions } of await jar.getCookies(url.href))
+    if (key === name && extensions?.includes(GIVEN)) await jar.store.removeCookie(domain, path, key);
+}
+
+/** People log in to the application by somebody else's accounts (OpenID Connect Core, 3.1.2.1), not with a store. */
+export function isSignOn({ location }: Answer): boolean {
+  return location?.searchParams.get("scope")?.split(" ").includes("openid") ?? false;
 }
 
 /** By its parameters, so that one sent to a wrong path is recognised too; by its path, if those are missing. */

@@ -33,7 +33,7 @@ export function loginRoute(
   if (!last) return [];
   if (!request) {
     const accounts = hasAccount ? cookieOfNobody : accountsFirst;
-    const known = inFrontOf(CHECK, last) ?? proxyAlone(CHECK, last) ?? accounts(CHECK, last);
+    const known = inFrontOf(CHECK, last) ?? proxyAlone(CHECK, last) ?? accounts(CHECK, answers);
     return [known ?? wentElsewhere(last, answers.length)];
   }
   return [

@@ -1,5 +1,6 @@
 import type { Answer } from "../browser-get.js";
 import { type Finding, problem, warning } from "../finding.js";
+import { isSignOn } from "../login.js";
 import { shown } from "../shown-address.js";
 
 /**
@@ -40,22 +41,27 @@ export function beforeTheDemand(route: string): string {
   );
 }
 
-/** The page of an application with accounts: where the store is the login, nobody is asked for a password. */
-export function accountsFirst(check: string, answer: Answer): Finding | undefined {
-  if (answer.status >= 404 || !ASKS_WHO.test(answer.text)) return undefined;
-  return warning(check, `People log in to the application first, at ${shown(answer.url)}.`, {
-    effect:
-      "Only people with an account reach the login with a store. What they see of it was not looked at.",
-    mend:
-      `If people connect stores to accounts of their own, this is as it has to be: ${withACookie}. ` +
-      "If the store itself is the login, put the login route before the middleware that demands one.",
-  });
+/** Where an application with accounts of its own leads people who are not logged in. */
+export function accountsFirst(check: string, way: readonly Answer[]): Finding | undefined {
+  const answer = way.at(-1);
+  if (!answer || !asksWho(way)) return undefined;
+  return warning(
+    check,
+    `People log in to the application first, at ${shown(answer.location ?? answer.url)}.`,
+    {
+      effect:
+        "Only people with an account reach the login with a store. What they see of it was not looked at.",
+      mend:
+        `If people connect stores to accounts of their own, this is as it has to be: ${withACookie}. ` +
+        "If the store itself is the login, put the login route before the middleware that demands one.",
+    },
+  );
 }
 
 /** Cookies were given, and do not help. */
-export function cookieOfNobody(check: string, answer: Answer): Finding | undefined {
-  const isClosed = answer.status === 401 || answer.status === 403 || ASKS_WHO.test(answer.text);
-  if (!isClosed) return undefined;
+export function cookieOfNobody(check: string, way: readonly Answer[]): Finding | undefined {
+  const answer = way.at(-1);
+  if (!answer || !(asksWho(way) || isRefusal(answer))) return undefined;
   return problem(
     check,
     `The cookies that were given do not open the login: ${shown(answer.url)} still asks who it is.`,
@@ -66,8 +72,26 @@ export function cookieOfNobody(check: string, answer: Answer): Finding | undefin
   );
 }
 
+/**
+ * A page with a password, or single sign-on: where the store is the login, nobody meets those. An e-mail address is
+ * asked for by newsletters too, so it counts only on a page that stands in the login's way.
+ */
+function asksWho(way: readonly Answer[]): boolean {
+  const answer = way.at(-1);
+  if (!answer || answer.status >= 404) return false;
+  if (isSignOn(answer) || hasInput(answer, "password")) return true;
+  return hasInput(answer, "email") && (way.length > 1 || isRefusal(answer));
+}
+
+function isRefusal({ status }: Answer): boolean {
+  return status === 401 || status === 403;
+}
+
+function hasInput({ text }: Answer, type: string): boolean {
+  return new RegExp(`<input\\b[^>]*\\btype\\s*=\\s*["']?${type}\\b`, "i").test(text);
+}
+
 const withACookie = "run the doctor with the cookie of a browser that is logged in (--cookie-env)";
-const ASKS_WHO = /<input\b[^>]*\btype\s*=\s*["']?(?:password|email)\b/i;
 
 /** A proxy whose application is away. */
 export function proxyAlone(check: string, { status, url }: Answer): Finding | undefined {

@@ -17,9 +17,13 @@ const FORGEABLE: Advice = {
 
 /**
  * The states of two logins by two people who were never here before (R2). `second`: undefined if that login got
- * nowhere.
+ * nowhere. `isOneSession`: both are of one person, who is logged in.
  */
-export function state(first: string | null, second: string | null | undefined): Finding[] {
+export function state(
+  first: string | null,
+  second: string | null | undefined,
+  isOneSession = false,
+): Finding[] {
   if (!first) return [problem(CHECK, "The authorization request has no state.", REFUSED)];
   const length = [...first].length;
   if (length < MIN_LENGTH) {
@@ -35,6 +39,8 @@ export function state(first: string | null, second: string | null | undefined): 
       }),
     ];
   }
+  if (first === second && isOneSession)
+    return [warning(CHECK, "Two logins of one session were sent the same state.", FORGEABLE)];
   if (first === second) return [problem(CHECK, "Two logins were sent the same state.", FORGEABLE)];
   if (/^\d+$/.test(first)) {
     return [
