@@ -107,9 +107,7 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       await damage((set) => ({ ...set, refreshToken: "" }));
       expect((await ada.open("/stores")).body).toContain("Log in again");
       expect((await ada.open(`/stores/${store}`)).body).toContain("has to be connected again");
-      expect(warn).toHaveBeenCalledExactlyOnceWith(
-        expect.stringMatching(/unusable: refresh_?token/i),
-      );
+      expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/unusable: refresh_?token/i));
       await ada.connect(store);
       expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
     });

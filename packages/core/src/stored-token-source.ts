@@ -1,9 +1,10 @@
 import { unlessAborted } from "./abort.js";
-import { NotConnectedError, ReconnectRequiredError, RejectedByApiError } from "./errors.js";
+import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import type { BackOff } from "./renewal-back-off.js";
 import type { Renewals } from "./renewals.js";
+import { setsToUse } from "./set-to-use.js";
 import type { TokenEvents } from "./token-events.js";
 import { isLimited, isRefused, renewalDueAt } from "./token-life.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
@@ -18,31 +19,29 @@ export interface StoredTokenSourceOptions {
   events: TokenEvents;
 }
 
+type Rejected = TokenAsk["rejected"];
+
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function storedTokenSources(options: StoredTokenSourceOptions): (known: HeldTokens) => TokenSource {
   const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
+  const { ofCopy, current } = setsToUse(renewals);
   return sourcesWith({ token, tokenNow });
 
   /** No `async` here: a thousand callers may wait for one renewal, and each waits on one promise less. */
   function token(known: HeldTokens, ask: TokenAsk | undefined): Promise<AccessToken> {
-    if (ask?.signal) return whileWanted(known, ask.rejected, ask.signal);
     try {
-      const now = ask?.rejected === undefined ? tokenNow(known) : undefined;
-      return now ? promised(now) : obtain(known, ask?.rejected, true);
+      const { signal, rejected } = ask ?? {};
+      signal?.throwIfAborted();
+      const now = rejected === undefined ? tokenNow(known) : undefined;
+      if (now) return promised(now);
+      return signal ? whileWanted(known, rejected, signal) : obtain(known, rejected, true);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
   /** For a caller who may leave, and is told of no failure then. */
-  async function whileWanted(
-    known: HeldTokens,
-    rejected: string | undefined,
-    signal: AbortSignal,
-  ): Promise<AccessToken> {
-    signal.throwIfAborted();
-    const now = rejected === undefined ? tokenNow(known) : undefined;
-    if (now) return now;
+  async function whileWanted(known: HeldTokens, rejected: Rejected, signal: AbortSignal) {
     try {
       return await unlessAborted(obtain(known, rejected, false), signal);
     } catch (error) {
@@ -62,11 +61,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
   }
 
   /** @param isTold whether the failure of this caller is observed. */
-  async function obtain(
-    known: HeldTokens,
-    rejected: string | undefined,
-    isTold: boolean,
-  ): Promise<AccessToken> {
+  async function obtain(known: HeldTokens, rejected: Rejected, isTold: boolean): Promise<AccessToken> {
     const held = retailers.of(known.domainPrefix);
     try {
       for (let joined = 0; ; joined += 1) {
@@ -91,39 +86,6 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       if (isTold) events.callerFailed(known.domainPrefix, error);
       throw error;
     }
-  }
-
-  /** This process's copy, if it is to be used. At once: so the first of many callers begins the renewal for all. */
-  function ofCopy(held: HeldTokens, rejected: string | undefined): TokenSet | undefined {
-    const set = rejected === undefined && held.isTrusted() ? held.set : undefined;
-    return set && isUsable(held, set) ? set : undefined;
-  }
-
-  /** Whether a set serves this caller, or a renewal of it may. */
-  function isUsable(held: HeldTokens, set: TokenSet): boolean {
-    return held.isLive(set) || held.renewing !== undefined || !renewals.blocked(set);
-  }
-
-  /**
-   * The set to use: this process's copy while it may be trusted, else the one in the store.
-   *
-   * @throws {NotConnectedError} a look that began after this call found nothing.
-   */
-  async function current(held: HeldTokens, rejected: string | undefined): Promise<TokenSet> {
-    const { asked } = held;
-    // At once: others, whose look is answered before this one's, shall not be handed it.
-    if (held.access?.value === rejected && held.set) held.reject(held.set);
-    let set = held.isTrusted() ? held.set : await held.look(asked);
-    if (set && set.access.value === rejected && !held.reject(set)) {
-      set = await held.look(asked, 0);
-      if (set?.access.value === rejected) throw rejectsAll(held);
-    }
-    if (set && isUsable(held, set)) return set;
-    // This caller would be turned away: another process may have renewed, or a person may have logged in.
-    if (!held.isSince(asked)) set = await held.look(asked, 0);
-    if (set && set.access.value === rejected) held.reject(set);
-    if (!set) throw new NotConnectedError(held);
-    return set;
   }
 
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
@@ -167,9 +129,4 @@ async function promised(access: AccessToken): Promise<AccessToken> {
 
 function isVerdict(error: unknown): boolean {
   return error instanceof NotConnectedError || error instanceof ReconnectRequiredError;
-}
-
-function rejectsAll(held: HeldTokens): RejectedByApiError {
-  const message = `The API of retailer "${held.domainPrefix}" rejects every access token, also those just issued`;
-  return new RejectedByApiError(message, held);
 }
