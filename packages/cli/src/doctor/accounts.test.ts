@@ -46,6 +46,13 @@ test("single sign-on in front of the login is a login of people; another service
   expect(await run(["doctor", other.login])).toMatchObject({ exitCode: 1 });
 });
 
+test("a store's login with the scope openid is a login with a wrong scope, and no sign-on", async () => {
+  const app = await patient(expressApp({ client: () => ({ scope: "openid" }) }));
+  const { stdout } = await run(["doctor", app.login, "--json"]);
+  expect(stdout).not.toContain("People log in to the application first");
+  expect(findingsIn(stdout)[0]).toMatchObject({ level: "ok", check: "login-route" });
+});
+
 test("a newsletter's field on the page of a wrong address is no login of people", async () => {
   const page = '<h1>Welcome</h1><input type="email" name="newsletter">';
   const app = await patient(expressApp({ between: (app) => app.use((_req, res) => void res.send(page)) }));

@@ -79,9 +79,13 @@ async function forget(jar: CookieJar, url: URL, name: string): Promise<void> {
     if (key === name && extensions?.includes(GIVEN)) await jar.store.removeCookie(domain, path, key);
 }
 
-/** People log in to the application by somebody else's accounts (OpenID Connect Core, 3.1.2.1), not with a store. */
+/**
+ * People log in to the application by somebody else's accounts (OpenID Connect Core, 3.1.2.1), not with a store. At the
+ * consent page itself `openid` is a wrong scope, and the service says so.
+ */
 export function isSignOn({ location }: Answer): boolean {
-  return location?.searchParams.get("scope")?.split(" ").includes("openid") ?? false;
+  if (!location || location.pathname.endsWith("/connect")) return false;
+  return location.searchParams.get("scope")?.split(" ").includes("openid") ?? false;
 }
 
 /** By its parameters, so that one sent to a wrong path is recognised too; by its path, if those are missing. */
