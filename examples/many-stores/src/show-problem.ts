@@ -92,11 +92,12 @@ const PROBLEMS: Readonly<Record<string, Problem>> = {
     advice:
       "The service does not let Shelfview in at the moment. Nothing is wrong with your store. Try again later today.",
   },
+  // Only of another application's record: over a damaged one people log in.
   bad_stored_tokens: {
     picture: "cone",
     heading: "This is ours to mend",
     advice:
-      "Shelfview cannot use what it keeps of this store. Nothing is wrong with the store. Try again later today.",
+      "Our records are mixed up with those of another program. Nothing is wrong with your store. Try again later today.",
   },
   store_failed: {
     picture: "cone",
