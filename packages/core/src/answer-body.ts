@@ -1,3 +1,5 @@
+import { discard } from "./unread-body.js";
+
 /** Bytes. No answer of the token endpoint needs more (behaviour 10). */
 const LONGEST_BODY = 1024 * 1024;
 
@@ -5,7 +7,7 @@ const LONGEST_BODY = 1024 * 1024;
 export function bodyOf(response: Response): string | Promise<string | undefined> {
   if (!response.body) return "";
   if (response.status === 429) {
-    response.body.cancel().catch(() => {}); // the headers say it all, even if the body never comes
+    discard(response.body); // the headers say it all, even if the body never comes
     return "";
   }
   // Reading a short body at once is cheaper than streaming it.

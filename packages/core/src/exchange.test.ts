@@ -100,13 +100,20 @@ test.each([
 });
 
 test("an error that a hook makes of an answer shows neither code nor secret, in no event either", async () => {
-  const { pos, service, events, counts } = start();
-  service.next(({ form }) => new Response(`you sent ${form}`, { status: 500 }));
-  const parseErrorResponse = (body: string) => new Error(body);
-  const error = await failureOf(pos.exchange("shop", "the-secret-code", { parseErrorResponse }));
-  const shown = inspect([error, events, counts], { depth: 12, showHidden: true });
-  expect(shown).toContain("you sent");
-  expect(shown).not.toMatch(/the-secret-code|the-client-secret/);
+  const hooks = [
+    (body: string) => new Error(body),
+    (body: string) => {
+      throw new Error(body);
+    },
+  ];
+  for (const parseErrorResponse of hooks) {
+    const { pos, service, events, counts } = start();
+    service.next(({ form }) => new Response(`you sent ${form}`, { status: 500 }));
+    const error = await failureOf(pos.exchange("shop", "the-secret-code", { parseErrorResponse }));
+    const shown = inspect([error, events, counts], { depth: 12, showHidden: true });
+    expect(shown).toContain("you sent");
+    expect(shown).not.toMatch(/the-secret-code|the-client-secret/);
+  }
 });
 
 describe("after a refused code", () => {

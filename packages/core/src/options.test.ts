@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { memoryStore } from "./memory-store.js";
 import type { RetailPosOptions } from "./options.js";
+import { personalToken } from "./personal-token.js";
 import { retailPos } from "./retail-pos.js";
 
 nock.restore(); // importing nock switches it on
@@ -374,6 +375,24 @@ test("without an own fetch, the one that is global when the call is made is used
   const set = await pos.exchange("shop", "code");
   expect(set.access).toEqual({ value: "access" });
   expect(token.isDone()).toBe(true);
+});
+
+test("an own fetch is called as a plain function: that of some platforms wants no other `this`", async () => {
+  const callers: unknown[] = [];
+  async function fetch(this: unknown) {
+    callers.push(this);
+    return Response.json({ access_token: "access", refresh_token: "refresh" });
+  }
+  const pos = retailPos({ ...options(), fetch });
+  await pos.connect(await pos.exchange("shop", "code"));
+  await pos.retailer("shop").fetch("/api/products");
+  const personal = {
+    baseUrl: "https://{domain_prefix}.retail.example",
+    domainPrefix: "shop",
+    token: "personal",
+  };
+  await personalToken({ ...personal, fetch }).fetch("/api/products");
+  expect(callers).toEqual([undefined, undefined, undefined]);
 });
 
 test("clock tells the time of everything", async () => {

@@ -5,6 +5,7 @@ import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import { ifNone, kindOf, refuseLineBreak } from "./option-checks.js";
 import { ELSEWHERE, NAMES, refuseMisspelt } from "./option-names.js";
+import { plainFetch } from "./plain-fetch.js";
 import type { AcceptRetailer } from "./retailer-acceptance.js";
 import type { TokenStore } from "./token-store.js";
 
@@ -108,8 +109,7 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
       "userAgent",
       options.userAgent === undefined ? "retail-pos-auth" : options.userAgent,
     ),
-    // Looked up on every call, so that what instruments or intercepts fetch later is seen.
-    fetch: fn("fetch", options.fetch) ?? ((...call) => globalThis.fetch(...call)),
+    fetch: plainFetch(fn("fetch", options.fetch)),
     clock: fn("clock", options.clock) ?? Date.now,
     observe: fn("observe", options.observe),
     acceptRetailer: fn("acceptRetailer", options.acceptRetailer),

@@ -3,6 +3,7 @@ import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
 import { ReconnectRequiredError } from "./errors.js";
 import { kindOf, refuseLineBreak } from "./option-checks.js";
 import { refuseMisspelt } from "./option-names.js";
+import { plainFetch } from "./plain-fetch.js";
 import { type RetailerClient, retailerClients } from "./retailer-client.js";
 import { isBearerValue, quietAccess } from "./token-set.js";
 
@@ -44,7 +45,7 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
   const access = Object.freeze(quietAccess({ value: token }));
   const clientOf = retailerClients({
     sharesOrigin: isTemplate ? sharesOrigin(baseUrl) : isSegmentOf(domainPrefix, address),
-    fetch: fetch ?? ((...call) => globalThis.fetch(...call)),
+    fetch: plainFetch(fetch),
     renews: false,
   });
   return clientOf(domainPrefix, address, {

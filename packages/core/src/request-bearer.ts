@@ -83,7 +83,7 @@ export function requestBearer<Context>(
     try {
       const client = clientOf(context);
       if (!client) throw new NotConnectedError();
-      if (client instanceof Promise) return later(client, message);
+      if (isThenable(client)) return later(client, message);
       const now = client.tokenNow?.();
       return now ? dressed(client, now, message) : later(client, message);
     } catch (error) {

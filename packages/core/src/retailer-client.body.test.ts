@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { bytesOf, sentTwice, shop } from "../testing/retailer-client.js";
 
 describe("after a 401 a body is sent again intact:", () => {
@@ -33,6 +33,18 @@ describe("after a 401 a body is sent again intact:", () => {
       const request = new Request(`${client.baseUrl}/api/products`, { method: "POST", body: "other" });
       expect((await client.fetch(request, { body: make() })).status).toBe(200);
       expect(seen.map(({ raw }) => raw)).toEqual(Array(2).fill(await bytesOf(make())));
+    });
+  }
+
+  for (const { name, make } of rows) {
+    test(`${name} in place of a Request's own, which said no type: with the type that the platform gives it`, async () => {
+      const { client, seen } = await shop({ accepts: "access-2" });
+      const url = `${client.baseUrl}/api/products`;
+      const request = new Request(url, { method: "POST" });
+      expect((await client.fetch(request, { body: make() })).status).toBe(200);
+      const type =
+        new Request(url, { method: "POST", body: make() }).headers.get("content-type") ?? undefined;
+      expect(seen.map(({ headers }) => headers["content-type"])).toEqual([type, type]);
     });
   }
 
@@ -112,6 +124,25 @@ describe("a stream cannot be sent again:", () => {
     await expect(client.fetch(request)).rejects.toThrow(TypeError);
     expect(seen).toEqual([]);
   });
+});
+
+test("a stream in a Request is let go if the call fails", async () => {
+  const failing: typeof globalThis.fetch = async (input, init) => {
+    if (!(input instanceof Request)) return globalThis.fetch(input, init);
+    input.body?.cancel().catch(() => {}); // as a platform does that gives up a call
+    throw new Error("the network failed");
+  };
+  const { client } = await shop({ options: { fetch: failing } });
+  let isLetGo = false;
+  const body = new ReadableStream<Uint8Array>({
+    cancel() {
+      isLetGo = true;
+    },
+  });
+  const init = { method: "POST", body, duplex: "half" } as RequestInit;
+  const call = client.fetch(new Request(`${client.baseUrl}/api/products`, init));
+  await expect(call).rejects.toThrow("the network failed");
+  await vi.waitFor(() => expect(isLetGo).toBe(true));
 });
 
 describe("an answer that comes before the body was read is returned at once:", () => {

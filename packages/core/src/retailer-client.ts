@@ -4,6 +4,7 @@ import { RejectedByApiError } from "./errors.js";
 import { withoutSecrets } from "./errors-without-secrets.js";
 import type { AccessToken } from "./token-set.js";
 import type { TokenAsk, TokenSource } from "./token-source.js";
+import { discard } from "./unread-body.js";
 
 /** One retailer's API with the bearer put on every call. */
 export interface RetailerClient extends TokenSource {
@@ -66,7 +67,10 @@ export function retailerClients(
     const token = await source.token(ask);
     const request = given && requestTo(url, given, call);
     const spare = renews && isResendable && request?.body && !call.body ? request.clone() : undefined;
-    const response = await send(request ?? url, token);
+    const response = await send(request ?? url, token).catch((error) => {
+      discard(spare?.body);
+      throw error;
+    });
     if (!renews || response.status !== 401 || isRedirected(baseUrl, response)) {
       discard(spare?.body);
       return response;
@@ -110,8 +114,10 @@ export function retailerClients(
  * @throws {TypeError} its body was read before; or its address changes from one look to the next.
  */
 function requestTo(url: string, given: Request, { body, method }: RequestInit): Request {
-  // A body in `init` takes the place of the request's own, which may be gone.
-  const copy = body ? new Request(given, { method: method ?? given.method, body: "" }) : new Request(given);
+  // A body in `init` takes the place of the request's own, which may be gone. No bytes: a text would bring its type.
+  const copy = body
+    ? new Request(given, { method: method ?? given.method, body: new Uint8Array() })
+    : new Request(given);
   if (copy.url !== url) throw new TypeError("fetch was given a Request whose address changes");
   return copy;
 }
@@ -140,11 +146,6 @@ function membersOf(init: RequestInit | undefined): RequestInit {
     if (value !== undefined && value !== null) members[name] = value;
   }
   return members;
-}
-
-/** Cancels a body that nobody will read, and does not wait for it. */
-function discard(body: ReadableStream | null | undefined): void {
-  body?.cancel().catch(() => {});
 }
 
 /** A stream is gone once it was sent; every other kind of body is a value. */

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { retailerClient, shop, tokenSet } from "../testing/retailer-client.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
@@ -12,6 +13,16 @@ describe("a 401", () => {
     expect(seen.map(({ headers }) => headers.authorization)).toEqual(["Bearer access-1", "Bearer access-2"]);
     expect(renewals()).toBe(1);
     expect((await client.token()).value).toBe("access-2");
+  });
+
+  test("is, though its body is one of Node's streams", async () => {
+    const withNodeStream: typeof globalThis.fetch = async (...call) => {
+      const response = await globalThis.fetch(...call);
+      if (response.status !== 401) return response;
+      return Object.defineProperty(response, "body", { value: Readable.from(["no"]) });
+    };
+    const { client } = await shop({ accepts: "access-2", options: { fetch: withNodeStream } });
+    expect((await client.fetch("/api/products")).status).toBe(200);
   });
 
   test("of the retry is returned: at most one retry", async () => {

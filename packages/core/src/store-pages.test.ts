@@ -4,7 +4,7 @@ import { retailerStatus, storePages } from "./index.js";
 describe("a cursor", () => {
   const pages = storePages("here");
 
-  test.each(["shop", "a", "0", "x".repeat(63), "7:shop:/+=?~"])(
+  test.each(["shop", "a", "0", "x".repeat(63), "7:shop:/+=?~", "é, 店, \ufeff"])(
     "says where the next page begins: %s",
     (position) => {
       const cursor = pages.cursorAt(position);

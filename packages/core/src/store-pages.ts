@@ -16,7 +16,7 @@ export interface StorePages {
   /**
    * The cursor of the page that follows.
    *
-   * @param position where that page begins, in printable ASCII: most simply the last retailer of this page.
+   * @param position where that page begins, any text: most simply the last retailer of this page.
    */
   cursorAt(position: string): string;
 }
@@ -51,12 +51,16 @@ export function storePages(place: string): StorePages {
 }
 
 function base64url(text: string): string {
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
+  return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 function textIn(encoded: string): string | undefined {
   try {
-    return atob(encoded.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = atob(encoded.replaceAll("-", "+").replaceAll("_", "/"));
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(
+      Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)),
+    );
   } catch {
     return undefined;
   }

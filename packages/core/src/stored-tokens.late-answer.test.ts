@@ -26,9 +26,9 @@ function slowAnswer() {
   return { script, letGo };
 }
 
-async function afterTheDeadline() {
+async function afterTheDeadline(deadlineMs = timeoutMs) {
   const store = memoryStore();
-  const process = start({ store, timeoutMs });
+  const process = start({ store, timeoutMs: deadlineMs });
   const { login, service, time, value } = process;
   await login();
   time.now = T0 + DAY_MS;
@@ -46,6 +46,12 @@ describe("tokens that come after the deadline", () => {
     expect(await value()).toBe("access-shop-2");
     expect(service.spent()).toEqual(["refresh-shop-1"]);
     expect(types()).toEqual(["connected", "renewal_failed", "renewed"]);
+  });
+
+  test("are saved too where the deadline is no whole number of milliseconds", async () => {
+    const { letGo, value } = await afterTheDeadline(1000 / 3);
+    letGo();
+    await vi.waitFor(async () => expect(await value()).toBe("access-shop-2"));
   });
 
   test("take the place of the mark that another process made, whose request was refused meanwhile", async () => {

@@ -8,8 +8,21 @@ import { jsonObject, readTokenResponse, type TokenResponse } from "./token-respo
 /** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
 export function failureOf(answer: Answer, grant: Grant): Error {
   const ours = ourErrorFor(answer, grant); // made even if it is not thrown: it notes a refused code
-  const own = grant.parseErrorResponse?.(answer.body ?? "", answer.status);
-  return own ? (withoutSecrets(own, grant.secrets) as Error) : ours; // the body may repeat what was sent
+  return ownErrorFor(answer, grant) ?? ours;
+}
+
+/** The caller's, returned or thrown. The body may repeat what was sent, and the error the body. */
+function ownErrorFor(
+  { status, body = "" }: Answer,
+  { parseErrorResponse, secrets }: Grant,
+): Error | undefined {
+  let own: Error | null | undefined;
+  try {
+    own = parseErrorResponse?.(body, status);
+  } catch (error) {
+    throw withoutSecrets(error, secrets);
+  }
+  return own ? (withoutSecrets(own, secrets) as Error) : undefined;
 }
 
 function ourErrorFor(
@@ -17,7 +30,7 @@ function ourErrorFor(
   { domainPrefix, secrets, refused }: Grant,
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
-  if (status === 400 || status === 401) {
+  if (!redirected && (status === 400 || status === 401)) {
     // Decided on the service's own words; they are cleaned before they are shown.
     if (code === "invalid_client" || code === "unauthorized_client") {
       return new ClientRefusedError(code, { domainPrefix });

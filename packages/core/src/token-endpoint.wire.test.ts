@@ -1,4 +1,5 @@
 import type { RequestListener } from "node:http";
+import { Readable } from "node:stream";
 import { inspect } from "node:util";
 import nock from "nock";
 import { describe, expect, test } from "vitest";
@@ -14,7 +15,12 @@ import {
   shop,
   shown,
 } from "../testing/token-endpoint.js";
-import { ClientRefusedError, ReconnectRequiredError, TokenEndpointError } from "./errors.js";
+import {
+  ClientRefusedError,
+  RateLimitedError,
+  ReconnectRequiredError,
+  TokenEndpointError,
+} from "./errors.js";
 
 describe("a redirect is not followed", () => {
   for (const status of [301, 302, 303, 307, 308]) {
@@ -56,6 +62,17 @@ describe("a redirect is not followed", () => {
       const fetch = async () => Object.defineProperty(Response.json(granted), type, { value });
       const endpoint = endpointAt("https://{domain_prefix}.retail.example", { fetch });
       expect(await failureOf(endpoint.refresh(shop, REFRESH))).toBeInstanceOf(TokenEndpointError);
+    }
+  });
+
+  test("and what its target answers says nothing against the refresh token", async () => {
+    for (const status of [400, 401]) {
+      const page = Response.json({ error: "invalid_grant" }, { status });
+      const fetch = async () => Object.defineProperty(page, "redirected", { value: true });
+      const endpoint = endpointAt("https://{domain_prefix}.retail.example", { fetch });
+      const error = await failureOf(endpoint.refresh(shop, REFRESH));
+      expect(error).toBeInstanceOf(TokenEndpointError);
+      expect(error.message).toMatch(/redirect/);
     }
   });
 });
@@ -112,6 +129,15 @@ describe("a silent or broken wire is a TokenEndpointError:", () => {
     const error = await failureOf(endpointAt(`${url}/{domain_prefix}`).refresh(shop, REFRESH));
     expect(error).toBeInstanceOf(TokenEndpointError);
     expect(inspect(error.cause)).toMatch(/ECONNREFUSED/);
+  });
+
+  test("but a 429 whose body is one of Node's streams is a 429", async () => {
+    const body = Readable.from(["wait"]);
+    const limited = { status: 429, headers: new Headers({ "retry-after": "9" }), body };
+    const fetch = (async () => limited) as unknown as typeof globalThis.fetch;
+    const endpoint = endpointAt("https://{domain_prefix}.retail.example", { fetch });
+    expect(await failureOf(endpoint.refresh(shop, REFRESH))).toBeInstanceOf(RateLimitedError);
+    expect(body.destroyed).toBe(true);
   });
 
   test("an own fetch that throws, rejects, ignores the signal or returns nonsense", async () => {

@@ -76,8 +76,8 @@ function withDeadline<T>(
   return within(timeoutMs, working, () => {
     const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
     if (late) {
-      // No timer of this process, so that it may end.
-      const end = AbortSignal.timeout(Math.min(timeoutMs * LATE, LONGEST_TIMER_MS));
+      // No timer of this process, so that it may end. It takes whole numbers only.
+      const end = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs * LATE, LONGEST_TIMER_MS)));
       end.addEventListener("abort", () => controller.abort(reason), { once: true });
       working.then(late, () => {}); // that there was no answer is told already
     } else {
