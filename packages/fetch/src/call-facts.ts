@@ -31,32 +31,3 @@ export function callOf(input: string | URL | Request, init: RequestInit | undefi
 function isRequest(input: string | URL | Request): input is Request {
   return typeof input === "object" && typeof (input as Request).url === "string";
 }
-
-const MEMBERS = [
-  "method",
-  "headers",
-  "body",
-  "signal",
-  "redirect",
-  "cache",
-  "credentials",
-  "mode",
-  "referrer",
-  "referrerPolicy",
-  "integrity",
-  "keepalive",
-  "duplex",
-] as const;
-
-/** What was given with the call, and the dispatcher. A `Request` may stand there, whose members are not its own. */
-export function withDispatcher(init: RequestInit | undefined, dispatcher: unknown): RequestInit {
-  const given: Record<string, unknown> = { ...init, dispatcher };
-  const kind = init && Object.getPrototypeOf(init);
-  if (kind && kind !== Object.prototype) {
-    for (const name of MEMBERS) {
-      const value = (init as Record<string, unknown>)[name];
-      if (value !== undefined && value !== null) given[name] = value;
-    }
-  }
-  return given as RequestInit;
-}

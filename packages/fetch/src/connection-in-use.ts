@@ -1,35 +1,19 @@
-/** What `fetch` asks a dispatcher for, as far as it is passed on. The shape is that of whichever undici asks. */
-export interface Connections {
-  dispatch(options: DispatchOptions, handler: Handler): boolean;
-  /** undici's own mocks. */
-  readonly isMockActive?: boolean;
-}
-
-export interface DispatchOptions {
-  readonly origin?: string | URL | null;
-}
-
-/** The built-in `fetch` of Node 26 has the two new names, those before it the two old ones. */
-export interface Handler {
-  onRequestStart?: unknown;
-  onResponseEnd?: Ending;
-  onResponseError?: Ending;
-  onComplete?: Ending;
-  onError?: Ending;
-}
-
-type Ending = (this: Handler, ...told: unknown[]) => unknown;
+import type { Connections, DispatchOptions, Handler, Told } from "./dispatcher.js";
+import { UnreadAnswer } from "./unread-answer.js";
 
 /**
  * Goes to `fetch` as the `dispatcher` of one call, and tells when the call needs no connection any more: its answer
  * is there, and the last byte of it has come, or it was cancelled or broke. `fetch` itself cancels the body of an
- * answer that is garbage-collected. A redirect is one more request of the same call.
+ * answer that is garbage-collected before anybody began to read it. A redirect is one more request of the same call.
  */
 export class UnderWay implements Connections {
   readonly #connections: Connections;
   readonly #over: () => void;
   /** Whoever may still need a connection. At first the caller, until {@link answered}. */
   #users = 1;
+  #isOver = false;
+  /** The answer to the last request. */
+  #last: UnreadAnswer | undefined;
 
   constructor(connections: Connections, over: () => void) {
     this.#connections = connections;
@@ -41,40 +25,62 @@ export class UnderWay implements Connections {
   }
 
   dispatch(options: DispatchOptions, handler: Handler): boolean {
+    if (this.#last?.isRedirect) this.#last.discard();
+    const answer = new UnreadAnswer(handler);
+    this.#last = answer;
     this.#users += 1;
-    return this.#connections.dispatch(
-      options,
-      whenOver(handler, () => this.answered()),
-    );
+    const over = once(() => {
+      answer.isOver = true;
+      this.answered();
+    });
+    try {
+      return this.#connections.dispatch(options, whenOver(handler, over));
+    } catch (error) {
+      over(); // a dispatcher that threw tells the handler nothing
+      throw error;
+    }
   }
 
   /** One user less. */
   answered(): void {
     this.#users -= 1;
-    if (this.#users === 0) this.#over();
+    if (this.#users > 0 || this.#isOver) return;
+    this.#isOver = true;
+    this.#over();
+  }
+
+  /** `fetch` failed: nobody has the last answer, if there was one. */
+  discard(): void {
+    this.#last?.discard();
   }
 }
 
 /** Calls back once, after the handler was told that its request is over. `fetch` makes a handler for each request. */
 export function whenOver(handler: Handler, over: () => void): Handler {
-  let isOver = false;
-  const told = (ending: Ending | undefined): Ending =>
-    function (...args) {
+  const onceOver = once(over);
+  const then = (ending: Told | undefined): Told =>
+    function (...what) {
       try {
-        return ending?.apply(this, args);
+        return ending?.apply(this, what);
       } finally {
-        if (!isOver) {
-          isOver = true;
-          over();
-        }
+        onceOver();
       }
     };
   if (handler.onRequestStart) {
-    handler.onResponseEnd = told(handler.onResponseEnd);
-    handler.onResponseError = told(handler.onResponseError);
+    handler.onResponseEnd = then(handler.onResponseEnd);
+    handler.onResponseError = then(handler.onResponseError);
   } else {
-    handler.onComplete = told(handler.onComplete);
-    handler.onError = told(handler.onError);
+    handler.onComplete = then(handler.onComplete);
+    handler.onError = then(handler.onError);
   }
   return handler;
+}
+
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
 }

@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
-import { type Connections, type DispatchOptions, type Handler, whenOver } from "./connection-in-use.js";
+import { whenOver } from "./connection-in-use.js";
+import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
 
 /** Token requests have connections of their own, so that no call of the API stands before one. */
 export type Kind = "api" | "token";

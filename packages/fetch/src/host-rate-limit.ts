@@ -8,6 +8,8 @@ const HOUR_MS = 3_600_000;
 export class HostLimit {
   /** The last 429's: nobody who can wait asks before. */
   #retryAt = 0;
+  /** When that came. */
+  #refusedAt = 0;
   /** `X-RateLimit-Remaining`, and until when it counts; whether the service itself said until when. */
   #remaining = Number.POSITIVE_INFINITY;
   #resetAt: number | undefined;
@@ -16,8 +18,8 @@ export class HostLimit {
   /** `X-RateLimit-Limit`: what a new window begins with. */
   #limit = Number.POSITIVE_INFINITY;
 
-  /** Takes in what one answer says. */
-  learn(status: number, headers: Headers, now: number): void {
+  /** Takes in what one answer says. Instants are those of the answer and of its call. */
+  learn(status: number, headers: Headers, { now, sentAt }: { now: number; sentAt: number }): void {
     const said = parseRateLimit(headers);
     const reset = upcoming(said?.resetAt, now);
     if (said?.limit !== undefined) this.#limit = said.limit;
@@ -25,7 +27,12 @@ export class HostLimit {
     if (status !== 429) return;
     const after = retryAfter(headers.get("retry-after"), now);
     if (after !== undefined) this.#isUntilStated = false; // it goes first
-    this.#retryAt = after ?? reset ?? now + MINUTE_MS;
+    const retryAt = after ?? reset ?? now + MINUTE_MS;
+    // Several were under way when the window ended. All say "in a minute", one by one, and mean the same minute.
+    const isOfThatWindow = sentAt <= this.#refusedAt && this.#refusedAt <= now && now < this.#retryAt;
+    if (isOfThatWindow && retryAt - now <= this.#retryAt - this.#refusedAt) return;
+    this.#retryAt = retryAt;
+    this.#refusedAt = now;
   }
 
   /** Answers overtake each other: within a window the lowest number is the newest. */

@@ -89,10 +89,11 @@ export class Host {
     this.#startNext();
   }
 
-  learn({ status, headers }: Response): void {
+  /** @param sentAt when the call was sent that is answered so, epoch milliseconds. */
+  learn({ status, headers }: Response, sentAt: number): void {
     const now = Date.now();
     const turnBefore = Math.max(this.#limit.turnAt(), now);
-    this.#limit.learn(status, headers, now);
+    this.#limit.learn(status, headers, { now, sentAt });
     const longer = this.#limit.turnAt() - turnBefore;
     if (longer > 0) {
       for (const waiting of this.#patient) this.#spend(waiting, longer);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ApiServer, apiServer } from "../testing/api-server.js";
+import { Hosts } from "./hosts.js";
 import { type RetailFetch, retailFetch } from "./index.js";
 
 // Real connections: what a host sees of us.
@@ -27,13 +28,17 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (pathname === "/held") return void held.push(response);
   if (pathname === "/long") return void response.end("x".repeat(3_000_000));
   if (pathname === "/moved") return void response.writeHead(302, { location: "/products" }).end();
+  if (pathname === "/moved-long") {
+    return void response.writeHead(302, { location: "/products" }).end("x".repeat(1_000_000));
+  }
   if (pathname === "/reset") return void request.socket.resetAndDestroy();
   if (pathname === "/slow") return void setTimeout(() => response.end("slow"), 5);
   if (pathname === "/early") response.writeEarlyHints({ link: "</style.css>; rel=preload" });
   if (pathname === "/continue") response.writeContinue();
   const parts: Buffer[] = [];
+  const marks = pathname === "/marked" ? ` ${request.url} ${request.headers["x-mark"]}` : "";
   request.on("data", (part) => parts.push(part));
-  request.on("end", () => response.end(`${request.method} ${Buffer.concat(parts)}`));
+  request.on("end", () => response.end(`${request.method} ${Buffer.concat(parts)}${marks}`));
 }
 
 /** Reads it to the end. */
@@ -191,11 +196,14 @@ describe("a call that waits", () => {
     expect(await text(fetch(products(1)))).toBe("GET "); // there is room again
   });
 
-  test("is not sent at all with a signal that is aborted already", async () => {
+  test("is not sent at all with a signal that is aborted already, and leaves nothing of its host", async () => {
+    const hosts = vi.spyOn(Hosts.prototype, "of");
     await expect(fetch(products(1), { signal: AbortSignal.abort(new Error("before")) })).rejects.toThrow(
       "before",
     );
     expect(api.came).toEqual([]);
+    expect(hosts).not.toHaveBeenCalled();
+    hosts.mockRestore();
   });
 });
 
@@ -220,6 +228,7 @@ describe("the connection of a call is free again", () => {
     { name: "once the body was cancelled", path: "/long", ends: async (it) => (await it).body?.cancel() },
     { name: "if the answer is short, though nobody reads it", path: "/products", ends: (it) => it },
     { name: "after a redirect", path: "/moved", ends: (it) => it },
+    { name: "after a redirect with a body that nobody reads", path: "/moved-long", ends: text },
     { name: "if the host resets it", path: "/reset", ends: (it) => it.catch(() => {}) },
   ];
 
@@ -231,6 +240,29 @@ describe("the connection of a call is free again", () => {
     });
   }
 
+  test("after a redirect that is refused, though it has a body", async () => {
+    fetch = retailFetch({ perHost: 1 });
+    for (const round of [1, 2, 3]) {
+      const refused = fetch(`${api.origin}/moved-long`, { redirect: "error" });
+      await expect(refused, `round ${round}`).rejects.toThrow(TypeError);
+    }
+    expect(await text(fetch(products(1)))).toBe("GET ");
+  });
+
+  test("after a dispatcher that threw", async () => {
+    fetch = retailFetch({ perHost: 1 });
+    const dispatcher = {
+      dispatch() {
+        throw new Error("no dispatcher");
+      },
+    };
+    for (const round of [1, 2, 3]) {
+      const thrown = fetch(products(1), { dispatcher } as unknown as RequestInit);
+      await expect(thrown, `round ${round}`).rejects.toThrow();
+    }
+    expect(await text(fetch(products(1)))).toBe("GET ");
+  });
+
   test("once a call under way was aborted", async () => {
     fetch = retailFetch({ perHost: 1 });
     const { signal, abort } = aborting();
@@ -240,6 +272,78 @@ describe("the connection of a call is free again", () => {
     abort(new Error("enough"));
     await expect(slow).rejects.toThrow("enough");
     expect(await next).toBe("GET ");
+  });
+});
+
+describe("what is changed after the call was made does not change the call:", () => {
+  const marked = () => `${api.origin}/marked?n=1`;
+  const rows: Record<string, () => { init: RequestInit; change: () => void }> = {
+    Headers: () => {
+      const headers = new Headers({ "x-mark": "first" });
+      return { init: { headers }, change: () => headers.set("x-mark", "second") };
+    },
+    "headers in pairs": () => {
+      const pair: [string, string] = ["x-mark", "first"];
+      return { init: { headers: [pair] }, change: () => pair.splice(1, 1, "second") };
+    },
+    "headers in an object": () => {
+      const headers = { "x-mark": "first" };
+      return { init: { headers }, change: () => Object.assign(headers, { "x-mark": "second" }) };
+    },
+    "the options": () => {
+      const init = { headers: { "x-mark": "first" } };
+      return { init, change: () => Object.assign(init, { headers: {} }) };
+    },
+    "a query as the body": () => {
+      const body = new URLSearchParams({ mark: "first" });
+      return { init: { body }, change: () => body.set("mark", "second") };
+    },
+    "a form": () => {
+      const body = new FormData();
+      body.set("mark", "first");
+      return { init: { body }, change: () => body.set("mark", "second") };
+    },
+    bytes: () => {
+      const body = new TextEncoder().encode("first");
+      return { init: { body }, change: () => body.fill(0) };
+    },
+    "a buffer": () => {
+      const bytes = new TextEncoder().encode("first");
+      return { init: { body: bytes.buffer }, change: () => bytes.fill(0) };
+    },
+  };
+
+  for (const [name, made] of Object.entries(rows)) {
+    test(`${name}, while it waits`, async () => {
+      fetch = retailFetch({ perHost: 1 });
+      const slow = text(fetch(`${api.origin}/held`));
+      const { init, change } = made();
+      const isBody = init.body !== undefined;
+      const waiting = text(fetch(marked(), isBody ? Object.assign(init, { method: "POST" }) : init));
+      change();
+      await arrived(1);
+      letGo();
+      await slow;
+      expect(await waiting).toContain("first");
+    });
+  }
+
+  test("a URL, though nobody waits", async () => {
+    const url = new URL(marked());
+    const answers = ["1", "2", "3"].map((n) => {
+      url.searchParams.set("n", n);
+      return text(fetch(url));
+    });
+    expect(await Promise.all(answers)).toEqual(
+      ["1", "2", "3"].map((n) => expect.stringContaining(`n=${n} `)),
+    );
+  });
+
+  test("a Request without a body", async () => {
+    const request = new Request(marked(), { headers: { "x-mark": "first" } });
+    const answer = text(fetch(request));
+    request.headers.set("x-mark", "second");
+    expect(await answer).toContain("first");
   });
 });
 

@@ -1,5 +1,8 @@
-import { type Call, callOf, withDispatcher } from "./call-facts.js";
-import { type Connections, UnderWay } from "./connection-in-use.js";
+import { copyOfInit, copyOfInput } from "./call-copy.js";
+import { type Call, callOf } from "./call-facts.js";
+import { CallsUnderWay } from "./calls-under-way.js";
+import { UnderWay } from "./connection-in-use.js";
+import type { Connections } from "./dispatcher.js";
 import { closedError } from "./errors.js";
 import type { Host } from "./host.js";
 import { HostPools } from "./host-pools.js";
@@ -28,10 +31,11 @@ type Send = (
  * A `fetch` for many hosts: a bounded number of connections to each, kept alive, and nothing kept of a host that is
  * not called any more. It goes through `globalThis.fetch`, looked up at each call.
  *
- * A call has its connection until the last byte of the answer has come, or the body was cancelled or
- * garbage-collected. Further calls of that host wait, and start in their order; beyond 10,000 they are refused
- * (`RetailFetchError`, `queue_full`); an aborted one leaves at once. A token request (4.2, 4.3) waits for nobody.
- * A `dispatcher` given with a call is used in the place of ours.
+ * A call has its connection until the last byte of the answer has come, or the body was cancelled, or was
+ * garbage-collected before anything of it was read. Further calls of that host wait, and start in their order; beyond
+ * 10,000 they are refused (`RetailFetchError`, `queue_full`); an aborted one leaves at once. A token request (4.2, 4.3)
+ * waits for nobody.
+ * A `dispatcher` given in the second argument of a call is used in the place of ours.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
@@ -40,8 +44,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   const builtIn = globalThis.fetch;
   const pools = new HostPools(settings);
   const hosts = new Hosts(settings);
-  let underWay = 0;
-  let whenNothingIs: (() => void) | undefined;
+  const underWay = new CallsUnderWay();
   let closed: Promise<void> | undefined;
 
   async function fetch(input: Input, init?: RequestInit): Promise<Response> {
@@ -50,18 +53,19 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     if (dispatcher instanceof UnderWay) return builtIn(input, init);
     const call = callOf(input, init);
     if (closed) throw closedError(call?.host ?? "");
-    const send = sender(input, init);
+    if (call?.signal?.aborted) throw call.signal.reason;
+    const send = sender(copyOfInput(input), copyOfInit(init));
     if (!call || call.isTokenRequest) return send(dispatcher ?? pools.of("token"), () => {});
     return counted(sendInTurn(call, hosts.of(call), dispatcher ?? pools.of("api"), send));
   }
 
   /** From its first moment: a call whose turn has come is sent a little later, and `close()` must not come between. */
   async function counted(answering: Promise<Response>): Promise<Response> {
-    underWay += 1;
+    underWay.begin();
     try {
       return await answering;
     } finally {
-      ended();
+      underWay.end();
     }
   }
 
@@ -69,10 +73,11 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     const place = host.place(call.isRepeatable);
     for (let isSentAgain = false; ; isSentAgain = true) {
       await host.start(place, call.signal, isSentAgain);
+      const sentAt = Date.now();
       const answer = await send(
         connections,
         () => host.left(),
-        (told) => isAnswerOf(call, told) && host.learn(told),
+        (told) => isAnswerOf(call, told) && host.learn(told, sentAt),
       );
       const isLimited = isAnswerOf(call, answer) && answer.status === 429;
       if (!isLimited || closed || !host.canWait(place)) return answer;
@@ -82,29 +87,27 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
 
   function sender(input: Input, init: RequestInit | undefined): Send {
     return async (connections, over, learn) => {
-      underWay += 1;
+      underWay.begin();
       const dispatcher = new UnderWay(connections, () => {
         over();
-        ended();
+        underWay.end();
       });
       try {
-        const answer = await globalThis.fetch(input, withDispatcher(init, dispatcher));
+        const answer = await globalThis.fetch(input, { ...init, dispatcher } as object);
         learn?.(answer);
         return answer;
+      } catch (error) {
+        dispatcher.discard();
+        throw error;
       } finally {
         dispatcher.answered();
       }
     };
   }
 
-  function ended(): void {
-    underWay -= 1;
-    if (underWay === 0) whenNothingIs?.();
-  }
-
   async function finish(): Promise<void> {
     hosts.dismiss();
-    if (underWay > 0) await new Promise<void>((resolve) => (whenNothingIs = resolve));
+    await underWay.none();
     await pools.close();
   }
 

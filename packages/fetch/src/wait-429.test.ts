@@ -167,6 +167,34 @@ describe("a 429 is waited for", () => {
     });
   }
 
+  test("with no more patience than the wait, though several calls were under way", async () => {
+    let sent = 0;
+    vi.stubGlobal("fetch", async () => {
+      const n = sent++;
+      await new Promise((resolve) => setTimeout(resolve, 20 + (n % 8))); // their answers come one by one
+      return new Response("", { status: n < 8 ? 429 : 200 });
+    });
+    const fetch = retailFetch({ wait429Ms: 60 * SECOND });
+    const calls = Array.from({ length: 100 }, (_, n) => calling(fetch, n));
+    await vi.advanceTimersByTimeAsync(61 * SECOND);
+    expect(calls).toEqual(Array(100).fill({ status: 200 }));
+    expect(sent).toBe(108);
+  });
+
+  test("for longer, if a later answer of the same window says so", async () => {
+    const sentAt: number[] = [];
+    vi.stubGlobal("fetch", async () => {
+      const n = sentAt.push(Date.now()) - 1;
+      await new Promise((resolve) => setTimeout(resolve, 20 + n));
+      return new Response("", n < 2 ? { status: 429, headers: { "Retry-After": n === 0 ? "2" : "9" } } : {});
+    });
+    const fetch = retailFetch({ wait429Ms: 60 * SECOND });
+    const calls = [calling(fetch, 1), calling(fetch, 2)];
+    await vi.advanceTimersByTimeAsync(10 * SECOND);
+    expect(calls).toEqual([{ status: 200 }, { status: 200 }]);
+    expect((sentAt[2] ?? 0) - (sentAt[0] ?? 0)).toBe(9 * SECOND + 21);
+  });
+
   test("and asked again, as long as there is patience left for the whole of the next wait", async () => {
     const sentAt = answering({ status: 429, headers: { "Retry-After": "4" } });
     const call = calling(retailFetch({ wait429Ms: 10 * SECOND }), 1);

@@ -1,0 +1,28 @@
+/** What `fetch` asks a dispatcher for, as far as it is passed on. The shape is that of whichever undici asks. */
+export interface Connections {
+  dispatch(options: DispatchOptions, handler: Handler): boolean;
+  /** undici's own mocks. */
+  readonly isMockActive?: boolean;
+}
+
+export interface DispatchOptions {
+  readonly origin?: string | URL | null;
+}
+
+/**
+ * What `fetch` is told of one request. The built-in `fetch` of Node 26 has the names with `Response`, those before it
+ * the last four.
+ */
+export interface Handler {
+  onRequestStart?: unknown;
+  onResponseStart?: Told;
+  onResponseData?: Told;
+  onResponseEnd?: Told;
+  onResponseError?: Told;
+  onHeaders?: Told;
+  onData?: Told;
+  onComplete?: Told;
+  onError?: Told;
+}
+
+export type Told = (this: Handler, ...what: unknown[]) => unknown;
