@@ -82,14 +82,19 @@ export function declined({ description }: ErrorCallback, isOurs: boolean): Login
   );
 }
 
-/** Any other error, with a state of ours. Its description is not ours, and in no message. */
+/** Any other error, with a state of ours. Of what is not ours, a message has the error's name alone, if it is one. */
 export function authorizationFailed({ error }: ErrorCallback): LoginFailure {
   const isScope = error === "invalid_scope"; // RFC 6749, section 4.1.2.1
   return new LoginFailure(
     "authorization_failed",
-    `The service answered the login with the error "${error}" instead of a code` +
+    `The service answered the login with ${isName(error) ? `the error "${error}"` : "an error"} instead of a code` +
       (isScope ? ": it does not have a scope that the login named; see the `scope` option" : ""),
   );
+}
+
+/** As RFC 6749 and OpenID Connect name errors. A stranger may have written anything. */
+function isName(error: string): boolean {
+  return /^[a-z][a-z_]{0,39}$/i.test(error);
 }
 
 /** Query parsers differ: `a=1&a=2` is a list; `a[]=1` and `a[b]=1` are objects, or names of their own. */

@@ -41,13 +41,15 @@ describe("why a login failed is on the console", () => {
     ]);
   });
 
-  test("once for each reason, and twenty in all", () => {
+  test("once for each reason, and twenty of one code", () => {
     const lines = onConsole();
     const log = logIn("development");
     for (let times = 0; times < 3; times += 1) log(failure);
     expect(lines).toHaveLength(1);
     for (let count = 0; count < 50; count += 1) log({ ...failure, message: `the service's word ${count}` });
     expect(lines).toHaveLength(20);
+    log({ ...failure, code: "state_expired" });
+    expect(lines).toHaveLength(21);
   });
 });
 

@@ -4,12 +4,12 @@ export type LogFailures = boolean | ((line: string) => void);
 /** Where each code has its row. */
 const PAGE = "https://github.com/retail-pos/auth/blob/main/docs/troubleshooting.md#a-login-fails-infocode";
 
-/** A message may end with the service's own words. Nobody fills a log with them. */
+/** Of one code. A message may have words of the service's in it. Nobody fills a log with them. */
 const MOST_LINES = 20;
 
 /**
  * One line for each reason for which logins fail, each once: the browser shows none, Passport's answer is the bare word
- * `Forbidden`. Nothing in a line comes from a stranger. A logger that throws changes nothing.
+ * `Forbidden`. Nothing in a line comes from a stranger, but for an error's name. A logger that throws changes nothing.
  *
  * @param logFailures default: `true` while `NODE_ENV` is "development" or not set, and no `node --test` is running.
  * @param environment asked with each failure, because programs set the variable after they load us; default
@@ -22,12 +22,13 @@ export function failureLog(
 ): (failure: { code: string; message: string }) => void {
   if (!["undefined", "boolean", "function"].includes(typeof logFailures))
     throw new TypeError("logFailures must be true, false or a function");
-  const told = new Set<string>();
+  const toldOf = new Map<string, Set<string>>();
 
   return ({ code, message }) => {
     const isWanted = logFailures ?? isDevelopment(environment());
+    const told = toldOf.get(code) ?? new Set();
     if (!isWanted || told.has(message) || told.size >= MOST_LINES) return;
-    told.add(message);
+    toldOf.set(code, told.add(message));
     const why = `A login failed (${code}): ${message}.`.replace(/\s+/g, " ");
     const line = `${why} This is said once; logFailures: false switches it off. More: ${PAGE}`;
     try {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { get, type IncomingMessage, type RequestListener, request, type ServerResponse } from "node:http";
 import express from "express";
+import session from "express-session";
 import Fastify from "fastify";
 import Koa from "koa";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -99,6 +100,25 @@ describe("an answer", () => {
     expect(await (await fetch(origin, { method: "HEAD" })).text()).toBe("");
   });
 
+  test("leaves whole behind express-session, with a browser that comes back", async () => {
+    const app = express();
+    app.use(session({ secret: "s", resave: false, saveUninitialized: true }));
+    app.get("/page", (req, res, next) => {
+      nodeHandler(() => new Response("hello"))(req, res).catch(next);
+    });
+    app.get("/redirect", (req, res, next) => {
+      nodeHandler(() => new Response(null, { status: 303, headers: { location: "/page" } }))(req, res).catch(
+        next,
+      );
+    });
+    const origin = await serve(app);
+    const cookie = (await fetch(`${origin}/page`)).headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    const page = await fetch(`${origin}/page`, { headers: { cookie } });
+    expect([page.status, await page.text()]).toEqual([200, "hello"]);
+    const redirect = await fetch(`${origin}/redirect`, { headers: { cookie }, redirect: "manual" });
+    expect([redirect.status, await redirect.text()]).toEqual([303, ""]);
+  });
+
   test("of 8 MB leaves whole, and waits for whoever reads it", async () => {
     let [made, longestQueue] = [0, 0];
     const body = (res: ServerResponse) =>
@@ -140,6 +160,26 @@ describe("an answer", () => {
     setTimeout(() => asking.destroy(), 100);
     await done.promise;
     expect(settled).toBe(true);
+  });
+
+  test("that fails after the client left is told all the same", async () => {
+    const left = later();
+    const told = new Promise((resolve) => {
+      const failing = async () => {
+        await left.promise;
+        throw new Error("no database");
+      };
+      void serve((req, res) => {
+        res.once("close", () => left.resolve());
+        nodeHandler(failing)(req, res).catch(resolve);
+      }).then(async (origin) => {
+        const asking = request(origin).on("error", () => {});
+        asking.end();
+        await once(asking, "socket");
+        setTimeout(() => asking.destroy(), 100);
+      });
+    });
+    expect(await told).toEqual(new Error("no database"));
   });
 
   test("whose reader has gone is given up", async () => {

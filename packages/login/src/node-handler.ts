@@ -33,7 +33,7 @@ export function nodeHandler(
     try {
       await send(await answerOf(handler, req), req, res);
     } catch (error) {
-      if (res.headersSent || res.destroyed) return void res.destroy();
+      if (res.headersSent) return void res.destroy();
       if (!onError) throw error;
       onError(error, res);
     }
@@ -86,12 +86,14 @@ async function send(answer: Response, req: IncomingMessage, res: ServerResponse)
   const cookies = answer.headers.getSetCookie();
   const others = [res.getHeader("set-cookie") ?? []].flat().map(String);
   if (cookies.length > 0) res.setHeader("set-cookie", [...others, ...cookies]);
-  res.flushHeaders();
-  if (answer.body && req.method !== "HEAD") await pour(answer.body, res);
+  if (answer.body && req.method !== "HEAD") {
+    res.flushHeaders();
+    await pour(answer.body, res);
+  }
   if (res.destroyed || res.closed) return; // the client has gone
   await new Promise<void>((resolve) => {
-    res.once("close", resolve); // a client that has left gets no end
-    res.end(() => resolve());
+    res.once("finish", resolve).once("close", resolve); // a client that has left gets no end
+    res.end(); // without a callback: express-session and others take it for a chunk
   });
 }
 

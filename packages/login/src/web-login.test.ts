@@ -51,6 +51,14 @@ describe("a login", () => {
     expect(app.service.seen[0]?.form.get("redirect_uri")).toBe(redirectUri);
   });
 
+  test("has a cookie for https alone, however the redirect address is written", async () => {
+    for (const redirectUri of [CALLBACK, CALLBACK.replace("https", "HTTPS")]) {
+      const app = site({ client: { redirectUri } });
+      const sent = await app.start(new Request("https://app.example.net/login"));
+      expect(sent.headers.getSetCookie()).toEqual([expect.stringMatching(/^__Host-.*; Secure/)]);
+    }
+  });
+
   test("works behind a proxy that ends TLS, whose headers nobody trusts", async () => {
     const app = site();
     const person = webBrowser();

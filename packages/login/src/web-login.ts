@@ -116,7 +116,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
       checkState(state);
       const { url, pending } = await flow.start({ state, redirectUri, scope });
       const sent = new URL(url).searchParams;
-      const isSecure = sent.get("redirect_uri")?.startsWith("https:") === true;
+      const isSecure = /^https:/i.test(sent.get("redirect_uri") ?? "");
       const lines = await cookies.add(request, sent.get("state") ?? "", pending, isSecure);
       return withCookies(new Response(null, { status: 302, headers: { location: url } }), lines);
     },
