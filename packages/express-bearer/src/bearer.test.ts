@@ -3,6 +3,7 @@ import express5 from "express";
 import express4 from "express4";
 import { expect, test } from "vitest";
 import { answerTo, bearerStory } from "../../../test/support/bearer-story.js";
+import { withOtherPromise } from "../../../test/support/other-promise.js";
 import { bearer } from "./index.js";
 
 for (const [name, express] of [
@@ -42,6 +43,24 @@ test("a request with a live token goes on in the same tick", async () => {
     isNext = true;
   });
   expect(isNext).toBe(true);
+});
+
+test("a request waits for its token also where `Promise` was replaced, as zone.js does it", async () => {
+  const client = { retailer: () => ({ token: async () => ({ value: "access" }) }) } as never;
+  const middleware = bearer({ client, retailer: () => "shop" });
+  const [req, res] = [{ headers: {} }, {}] as unknown as Parameters<typeof middleware>;
+  let wasNextCalled = false;
+  const next = new Promise<void>((resolve) => {
+    withOtherPromise(() =>
+      middleware(req, res, () => {
+        wasNextCalled = true;
+        resolve();
+      }),
+    );
+  });
+  expect(wasNextCalled).toBe(false);
+  await next;
+  expect(req.retailPos.authorization).toBe("Bearer access");
 });
 
 for (const reason of [undefined, null, "route", "router", 0]) {

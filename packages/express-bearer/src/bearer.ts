@@ -28,9 +28,16 @@ export function bearer(options: BearerOptions<Request>): RequestHandler {
       fail(error, res, next);
       return;
     }
-    if (found instanceof Promise) later(req, res, found, next);
+    if (isComing(found)) later(req, res, found, next);
     else goOn(req, found, next);
   };
+}
+
+/** Not `instanceof`: where `Promise` was replaced (zone.js), core's is of another class. */
+function isComing(
+  found: ReturnType<ReturnType<typeof requestBearer>>,
+): found is Promise<RequestBearer | undefined> {
+  return typeof (found as Promise<unknown> | undefined)?.then === "function";
 }
 
 /** A function of its own: only requests that wait pay for its closures. */

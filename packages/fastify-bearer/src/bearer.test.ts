@@ -2,6 +2,7 @@ import { NotConnectedError, retailPos } from "@retail-pos/core";
 import Fastify, { type FastifyRequest } from "fastify";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { answerTo, bearerStory, optionsOf } from "../../../test/support/bearer-story.js";
+import { withOtherPromise } from "../../../test/support/other-promise.js";
 import { bearer, type RequestBearer } from "./index.js";
 
 const headerOf = ({ headers }: FastifyRequest, name: string) => headers[name] as string | undefined;
@@ -28,6 +29,24 @@ test("a request with a live token goes on in the same tick", () => {
     isNext = true;
   });
   expect(isNext).toBe(true);
+});
+
+test("a request waits for its token also where `Promise` was replaced, as zone.js does it", async () => {
+  const client = { retailer: () => ({ token: async () => ({ value: "access" }) }) } as never;
+  const hook = bearer({ client, retailer: () => "shop" });
+  const request = { raw: { headers: {} } } as FastifyRequest;
+  let isDone = false;
+  const done = new Promise<void>((resolve) => {
+    withOtherPromise(() =>
+      hook(request, {}, () => {
+        isDone = true;
+        resolve();
+      }),
+    );
+  });
+  expect(isDone).toBe(false);
+  await done;
+  expect(request.retailPos.authorization).toBe("Bearer access");
 });
 
 for (const reason of [undefined, null, "route", 0]) {

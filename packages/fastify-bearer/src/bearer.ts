@@ -32,9 +32,16 @@ export function bearer(options: BearerOptions<FastifyRequest>): BearerHook {
       done(asError(error));
       return;
     }
-    if (found instanceof Promise) later(request, found, done);
+    if (isComing(found)) later(request, found, done);
     else goOn(request, found, done);
   };
+}
+
+/** Not `instanceof`: where `Promise` was replaced (zone.js), core's is of another class. */
+function isComing(
+  found: ReturnType<ReturnType<typeof requestBearer>>,
+): found is Promise<RequestBearer | undefined> {
+  return typeof (found as Promise<unknown> | undefined)?.then === "function";
 }
 
 /** A function of its own: only requests that wait pay for its closures. */

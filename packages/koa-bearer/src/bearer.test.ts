@@ -1,6 +1,10 @@
+import { retailPos } from "@retail-pos/core";
 import Koa3 from "koa";
 import Koa2 from "koa2";
+import { expect, test } from "vitest";
 import { answerTo, bearerStory } from "../../../test/support/bearer-story.js";
+import { listen } from "../../../test/support/listen.js";
+import { withOtherPromise } from "../../../test/support/other-promise.js";
 import { bearer } from "./index.js";
 
 for (const [name, Koa] of [
@@ -20,4 +24,42 @@ for (const [name, Koa] of [
       return app.callback();
     },
   });
+
+  for (const reason of [undefined, null, "text", 0]) {
+    test(`${name} answers where a retailer option fails with ${JSON.stringify(reason)}`, async () => {
+      const client = retailPos({
+        baseUrl: "https://{domain_prefix}.example.com",
+        clientId: "id",
+        clientSecret: "secret",
+      });
+      const atOnce = () => {
+        throw reason;
+      };
+      for (const retailer of [atOnce, () => Promise.reject(reason)]) {
+        const app = new Koa();
+        const errors: unknown[] = [];
+        app.on("error", (error) => errors.push(error));
+        app.use(bearer({ client, retailer }));
+        const { origin, close } = await listen(app.callback());
+        expect((await fetch(origin)).status).toBe(500);
+        expect(errors).toMatchObject([{ cause: reason }]);
+        await close();
+      }
+    });
+  }
 }
+
+test("a request waits for its token also where `Promise` was replaced, as zone.js does it", async () => {
+  const client = { retailer: () => ({ token: async () => ({ value: "access" }) }) } as never;
+  const middleware = bearer({ client, retailer: () => "shop" });
+  const ctx = { state: {}, req: { headers: {} } } as Parameters<typeof middleware>[0];
+  let isNext = false;
+  const gone = withOtherPromise(() =>
+    middleware(ctx, async () => {
+      isNext = true;
+    }),
+  );
+  expect(isNext).toBe(false);
+  await gone;
+  expect(ctx.state.retailPos.authorization).toBe("Bearer access");
+});

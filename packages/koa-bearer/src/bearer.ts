@@ -19,18 +19,38 @@ export function bearer(options: BearerOptions<Context>): Middleware {
   const bearerOf = requestBearer(options);
   return (ctx, next) => {
     // Not an async function: koa makes a promise of its own, and a second one costs each request another turn.
+    let found: ReturnType<typeof bearerOf>;
     try {
-      const found = bearerOf(ctx, ctx.req);
-      return found instanceof Promise ? later(ctx, found, next) : goOn(ctx, found, next);
+      found = bearerOf(ctx, ctx.req);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(asError(error));
     }
+    return isComing(found) ? later(ctx, found, next) : goOn(ctx, found, next);
   };
+}
+
+/** Not `instanceof`: where `Promise` was replaced (zone.js), core's is of another class. */
+function isComing(
+  found: ReturnType<ReturnType<typeof requestBearer>>,
+): found is Promise<RequestBearer | undefined> {
+  return typeof (found as Promise<unknown> | undefined)?.then === "function";
 }
 
 /** A function of its own: only requests that wait pay for the variables that an async function keeps on the heap. */
 async function later(ctx: Context, coming: Promise<RequestBearer | undefined>, next: Next): Promise<void> {
-  return goOn(ctx, await coming, next);
+  let retailPos: RequestBearer | undefined;
+  try {
+    retailPos = await coming;
+  } catch (error) {
+    throw asError(error);
+  }
+  return goOn(ctx, retailPos, next);
+}
+
+/** Koa does not answer at all if `undefined` or `null` is thrown, and `retailer` may throw anything. */
+function asError(error: unknown): unknown {
+  const isOne = typeof error === "object" && error !== null;
+  return isOne ? error : new Error("The `retailer` option threw what is no error", { cause: error });
 }
 
 function goOn(ctx: Context, retailPos: RequestBearer | undefined, next: Next): Promise<void> {
