@@ -22,7 +22,7 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
   return {
     issue(req, applicationState, callbackURL) {
       const session = sessionOf(req);
-      const browser = markBrowser(req, callbackURL.startsWith("https:"));
+      const browser = markBrowser(req, /^\s*https:/i.test(callbackURL));
       const kept = callbackURL === redirectUri ? undefined : callbackURL;
       const login: SessionLogin = {
         ...newLogin(clock(), { state: applicationState, redirectUri: kept }),

@@ -134,6 +134,15 @@ const doneBehaviour: [name: string, inner: AnyVerify, outcome: Outcome][] = [
     },
     refused,
   ],
+  [
+    "done(null, user), and returns a query that must not run twice",
+    (...args) => {
+      setImmediate(args.at(-1), null, user);
+      // biome-ignore lint/suspicious/noThenProperty: as Mongoose's queries have it
+      return { then: () => args.at(-1)(boom) };
+    },
+    accepted,
+  ],
   ["done()", (...args) => void args.at(-1)(), refused],
   ["done(err)", (...args) => void args.at(-1)(boom), failed],
   ["done(err), later", (...args) => void setImmediate(args.at(-1), boom), failed],

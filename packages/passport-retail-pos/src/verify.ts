@@ -52,8 +52,8 @@ const REST_ARGUMENTS_MS = 2000;
 
 /**
  * Calls verify and waits for its first answer: through `done`, as a promise of the user, as a throw, or as the returned
- * user. If `done` is declared, only a plain object that is returned at once counts as a user, because an arrow function
- * may return a timer or a query. No login hangs.
+ * user. If `done` is declared, only a promise, or a plain object that is returned at once, counts, because an arrow
+ * function may return a timer or a query. No login hangs.
  */
 export function askVerify(
   verify: AnyVerify,
@@ -79,11 +79,11 @@ export function askVerify(
     const done: VerifyDone = (error, user, info) => (error ? refuse(error) : accept(user, info));
     try {
       const result = verify(...args, done);
-      if (isThenable(result)) {
+      if (declaresDone ? isPromise(result) : isThenable(result)) {
         Promise.resolve(result).then((user) => {
           if (user !== undefined || !declaresDone) accept(user);
         }, refuse);
-      } else if (isUser(result)) {
+      } else if (!isThenable(result) && isUser(result)) {
         accept(result);
       } else if (verify.length === 0 && result === undefined) {
         clearTimeout(deadline);
@@ -108,6 +108,11 @@ function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
 function isUser(value: unknown): boolean {
   const prototype = typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
   return prototype === Object.prototype || prototype === null;
+}
+
+/** A query of Mongoose's or Knex's is a thenable, and runs once more for whoever asks it for its result. */
+function isPromise(value: unknown): value is Promise<unknown> {
+  return Object.prototype.toString.call(value) === "[object Promise]";
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
