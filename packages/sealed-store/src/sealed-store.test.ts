@@ -269,6 +269,18 @@ describe("a record that is not what was saved there", () => {
     expect(await sealedStore(inner, { keys: [key] }).save(held, held)).toBe(true);
     expect((await inner.load(shop))?.refreshToken).not.toContain("canary");
   });
+
+  test("and once more is refused: what is sealed twice is no token once it is opened", async () => {
+    const inner = memoryStore();
+    const store = sealedStore(inner, { keys: [key] });
+    await store.save(set());
+    const held = (await inner.load(shop)) as TokenSet;
+    for (const keys of [[key], [newKey]]) {
+      const again = sealedStore(inner, { keys }).save(held, held);
+      await expect(again).rejects.toThrow(/^access\.value of retailer "shop" is sealed already/);
+    }
+    expect(await store.load(shop)).toEqual(set());
+  });
 });
 
 test("an application logs in, renews and restarts on a sealed SQLite file", async () => {

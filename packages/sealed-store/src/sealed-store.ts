@@ -32,7 +32,7 @@ export interface SealedStore extends TokenStore {
  * The same store, with access and refresh tokens encrypted before they reach it. The rest of a set stays readable:
  * retailer, version, instants, scope. It lists and claims if the store does. Loading rejects with a
  * `StoredTokensError` if a record is not sealed, was changed, belongs to another retailer or version, or was sealed
- * with a key that is not given here.
+ * with a key that is not given here. Saving rejects with a `TypeError` if a token is sealed already.
  *
  * @throws {TypeError} naming the option that is wrong.
  */

@@ -12,6 +12,7 @@ export interface Place {
 export type Part = "access" | "refresh";
 
 export interface Sealer {
+  /** @throws {TypeError} it is sealed already: opened once, it would still be no token. */
   seal(token: string, part: Part, place: Place): Promise<string>;
   /** @throws {StoredTokensError} naming the problem, never a token. */
   open(text: unknown, part: Part, place: Place): Promise<string>;
@@ -36,6 +37,11 @@ export function sealer(keys: Keys): Sealer {
   return { seal, open, keyIdOf };
 
   async function seal(token: string, part: Part, { domainPrefix, version }: Place): Promise<string> {
+    if (headerOf(token)) {
+      throw new TypeError(
+        `${inRecord[part]} of retailer "${domainPrefix}" is sealed already; load it from the sealed store`,
+      );
+    }
     const { id: kid, secret } = keys.first;
     const header: Header = { alg: "dir", enc: "A256GCM", kid, retailer: domainPrefix, version, part };
     return new CompactEncrypt(Buffer.from(token)).setProtectedHeader({ ...header }).encrypt(secret);
