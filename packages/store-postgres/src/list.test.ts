@@ -68,9 +68,10 @@ describe.skipIf(!canRun)("a list on PostgreSQL", () => {
     const other = `${schema}.edited`;
     const { store, migrate } = postgresTokens({ pool, table: other });
     await migrate();
-    for (const name of ["a", "b", "c", "d"]) await store.save(set(name));
+    for (const name of ["a", "b", "c", "d", "e"]) await store.save(set(name));
     await pool.query(`UPDATE ${other} SET issued_at = 'NaN' WHERE domain_prefix = 'b'`);
     await pool.query(`UPDATE ${other} SET domain_prefix = 'Not a Label' WHERE domain_prefix = 'c'`);
+    await pool.query(`UPDATE ${other} SET domain_prefix = 'dé, 店' WHERE domain_prefix = 'd'`);
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
@@ -78,7 +79,7 @@ describe.skipIf(!canRun)("a list on PostgreSQL", () => {
       seen.push(...page.retailers.map(({ domainPrefix }) => domainPrefix));
       cursor = page.cursor;
     } while (cursor !== undefined);
-    expect(seen).toEqual(["a", "d"]);
+    expect(seen).toEqual(["a", "e"]);
   });
 
   test("refuses the cursor of another table", async () => {

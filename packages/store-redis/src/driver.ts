@@ -41,7 +41,10 @@ export function asker(client: RedisClient): Ask {
   return async (task, script, key, values = []) => {
     const alive = setTimeout(() => {}, ALIVE_MS);
     try {
-      return await evaluate(script, key, [...values]);
+      const answer = await evaluate(script, key, [...values]);
+      if (answer === undefined)
+        throw new Error("the client gives no answers (legacyMode of redis 4 is not supported)");
+      return answer;
     } catch (error) {
       throw storeFailure("Redis", task, error, withoutArguments(error));
     } finally {

@@ -61,6 +61,19 @@ test("a Redis that cannot be reached rejects what is asked, saying what and why"
   ioredis.disconnect();
 });
 
+test("a client that gives no answers is an error, and no wait without end", async () => {
+  const client = { eval: () => undefined, evalSha() {} } as unknown as RedisTokensOptions["client"];
+  const { store, lock } = redisTokens({ client });
+  await expect(store.load("harbour-coffee" as DomainPrefix)).rejects.toMatchObject({
+    code: "store_failed",
+    message: expect.stringMatching(/: the client gives no answers/),
+  });
+  await expect(lock("id/harbour-coffee", async () => {})).rejects.toMatchObject({
+    code: "store_failed",
+    operation: "lock",
+  });
+});
+
 test.skipIf(!canRun).each(["ioredis", "redis"])(
   "an unref'd client of %s lets the process end, but not before what the store and the lock were asked",
   async (kind) => {

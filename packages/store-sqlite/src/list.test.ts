@@ -74,11 +74,13 @@ describe("a list in SQLite", () => {
   test("leaves out what somebody edited into something else, and goes on behind it", async () => {
     const database = here.open();
     const { store } = sqliteTokens({ database });
-    for (const name of ["a", "b", "c", "d", "e", "f"]) await store.save(set(name));
+    for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) await store.save(set(name));
     database.exec("UPDATE retail_pos_tokens SET issued_at = 'yesterday' WHERE domain_prefix = 'b'");
     database.exec("UPDATE retail_pos_tokens SET domain_prefix = 'cA' WHERE domain_prefix = 'c'");
     database.exec("UPDATE retail_pos_tokens SET expires_at = 9e999 WHERE domain_prefix = 'd'");
     database.exec("UPDATE retail_pos_tokens SET scope = x'00' WHERE domain_prefix = 'e'");
+    database.exec("UPDATE retail_pos_tokens SET domain_prefix = 'fé, 店' WHERE domain_prefix = 'g'");
+    database.exec("UPDATE retail_pos_tokens SET domain_prefix = x'68' WHERE domain_prefix = 'h'");
     const seen: string[] = [];
     let cursor: string | undefined;
     do {

@@ -82,7 +82,7 @@ function statementsOn({ tokens, locks }: Tables) {
     // In the order of the primary key, which never changes: each row comes once, and a page costs only its own rows.
     page: `
       SELECT domain_prefix, ${instants("issued_at", "expires_at", "refused_at")}, scope
-      FROM ${tokens} WHERE domain_prefix > ? ORDER BY domain_prefix LIMIT ?`,
+      FROM ${tokens} WHERE domain_prefix > ? AND typeof(domain_prefix) = 'text' ORDER BY domain_prefix LIMIT ?`,
     find: `SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND ends_at > ?`,
     take: `
       INSERT INTO ${locks} (key, owner, ends_at) VALUES (?, ?, ?)
