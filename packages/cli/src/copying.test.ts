@@ -97,3 +97,10 @@ test("a record that changes all the time is given up", async () => {
     /change all the time/,
   );
 });
+
+test("one version with two kinds of tokens is told, and nothing is written: one of the stores is sealed", async () => {
+  const sealed = { version: "a", refreshToken: "a text that only a key opens" };
+  const { outcome, stored } = await copied({ version: "a" }, sealed);
+  expect(outcome).toContain("is one of the two sealed, and not opened?");
+  expect(stored?.refreshToken).toBe(sealed.refreshToken);
+});

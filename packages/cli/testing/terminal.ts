@@ -13,6 +13,7 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly clock?: () => number;
+  readonly lateMs?: number;
   readonly onOutput?: (text: string) => void;
 }
 
@@ -26,7 +27,7 @@ export interface Ran {
 /** Runs a command in this process. */
 export async function run(args: string[], surroundings: Surroundings = {}): Promise<Ran> {
   const { stdin = "", isTTY = false, hasColors = false, env = {}, clock = Date.now } = surroundings;
-  const { signal = new AbortController().signal } = surroundings;
+  const { signal = new AbortController().signal, lateMs = 0 } = surroundings;
   const said = { stdout: "", stderr: "" };
   const stream = (name: keyof typeof said) => ({
     columns: 100,
@@ -47,6 +48,7 @@ export async function run(args: string[], surroundings: Surroundings = {}): Prom
     stderr: stream("stderr"),
     signal,
     clock,
+    lateMs,
   };
   return { exitCode: await main(args, terminal as unknown as Terminal), ...said };
 }

@@ -68,6 +68,16 @@ test("--json: a line for each retailer, the sum and the advice beside it", async
   expect(stderr).toMatch(/^1 copied, 1 the same in both, 1 newer in the new store, .*\nRun it again/);
 });
 
+test("who is newer in the new store is named, and the move is not called complete", async () => {
+  const [from, to] = [await stored(["shop"]), memoryStore()];
+  await to.save(setOf("shop", { issuedAt: NOON, version: "renewed" }));
+  const { exitCode, stdout } = await copy(from, to);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^shop: newer in the new store\n/);
+  expect(stdout).toMatch(/nobody may write to the new store yet/);
+  expect(stdout).not.toContain("complete");
+});
+
 test("who is in the new store only is named, whether it was disconnected or logged in there", async () => {
   const [from, to] = [await stored(["both"]), await stored(["both", "gone", "there"])];
   const { exitCode, stdout, stderr } = await copy(from, to);

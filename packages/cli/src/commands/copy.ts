@@ -13,8 +13,8 @@ export const help = `Usage: retail-pos copy --client <module> [options]
 Copies all retailers from one store to another, sealed or not. Run it once while the application
 runs, and once more after everything that writes to the old store has stopped: only then nothing is
 lost. Nobody may write to the new store before that second run has ended. The tokens issued last
-win; of two that were issued at the same moment, those of the old store. Retailers that are in the
-new store only are named.
+win; of two that were issued at the same moment, those of the old store. Retailers that are newer
+in the new store, or in that one only, are named.
 
   --client <module>  a module of yours that exports from and to, two token stores
   --json             one line of JSON for each retailer: domainPrefix, outcome (copied, same, newer,
@@ -42,7 +42,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   expectFlagsOnly(positionals);
   const { from, to } = await loadApplication(values.client, terminal.signal, "from", "to");
   if (from === to) throw new WrongUse("from and to of the module of --client are one and the same store");
-  const told = outcomes({ terminal, json: values.json, labels, named: ["only_in_to"] });
+  const told = outcomes({ terminal, json: values.json, labels, named: ["only_in_to", "newer"] });
   const [source, target] = [checkedStore(from), checkedStore(to)];
   const failed = new Set<DomainPrefix>();
   const failing = (domainPrefix: DomainPrefix) => (error: unknown) => {
@@ -92,6 +92,11 @@ function advice(told: Outcomes, to: TokenStore): string {
     return "Run it again after everything that writes to the old store has stopped, until it copies none.";
   if (!to.list)
     return "Nothing was left to copy. The new store cannot list: whether a retailer is in it only was not checked.";
+  if (count("newer") > 0)
+    return (
+      "Nothing was left to copy, but nobody may write to the new store yet. Look at those that are newer there: " +
+      "if nobody logged in, the clocks of two processes differ, and the old store may have the tokens that work."
+    );
   if (count("only_in_to") > 0)
     return "Nothing was left to copy. Disconnect those in the new store only, unless they have logged in there.";
   return "Nothing was left to copy. If nobody writes to the old store any more, the move is complete.";

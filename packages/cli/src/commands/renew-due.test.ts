@@ -47,6 +47,27 @@ test("an observe that logs errors says why, as the advice promises", async () =>
   expect(lines).toContain("renewal_failed ending");
 });
 
+test("tokens that come after the deadline are saved before the command ends", async () => {
+  const store = memoryStore();
+  const ending = setOf("ending", { access: { value: "canary", expiresAt: NOON + HOUR / 2 } });
+  await store.save(ending);
+  const client = retailPos({
+    baseUrl: "http://localhost:9/{domain_prefix}",
+    clientId: "application",
+    clientSecret: "canary-client-secret",
+    timeoutMs: 100,
+    async fetch() {
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      return Response.json({ access_token: "canary-late", refresh_token: "late", expires_in: 86_400 });
+    },
+    store,
+    clock,
+  });
+  const args = ["renew-due", "--within", "1h", "--client", await moduleOf({ client })];
+  expect((await run(args, { clock, lateMs: 20_000 })).exitCode).toBe(1);
+  expect((await store.load(ending.domainPrefix))?.refreshToken).toBe("late");
+});
+
 test("if nothing failed there is no advice", async () => {
   const client = await awayModule();
   const { exitCode, stdout, stderr } = await run(["renew-due", "--within", "30s", "--client", client], {

@@ -1,5 +1,6 @@
 import {
   isRetailPosError,
+  type RetailPos,
   type RetailPosOptions,
   retailPos,
   type TokenEndpointError,
@@ -30,7 +31,7 @@ export function checkBaseUrl(baseUrl: string): string | undefined {
  * before the code, so `invalid_grant` means that it took the client for the right one. The request is told as a
  * finding too: whoever watches the service's log will see it there.
  *
- * @throws {TypeError} naming the setting that no request can be made with.
+ * @throws {TypeError} `baseUrl` is no template.
  * @throws {InvalidDomainPrefixError}
  */
 export async function clientSecret(
@@ -42,7 +43,13 @@ export async function clientSecret(
   const observe = ({ type }: { type: string }) => {
     if (type === "token_request") sent.push(ok("made-up-code", `${SENT} ${domainPrefix}.`));
   };
-  const client = retailPos({ ...options, authUrl, timeoutMs, userAgent: "retail-pos doctor", observe });
+  let client: RetailPos;
+  try {
+    client = retailPos({ ...options, authUrl, timeoutMs, userAgent: "retail-pos doctor", observe });
+  } catch (error) {
+    if (!(error instanceof TypeError) || checkBaseUrl(options.baseUrl)) throw error;
+    return [noRequest(error)];
+  }
   try {
     await client.exchange(domainPrefix, "made-up-by-the-doctor");
   } catch (error) {
@@ -53,6 +60,14 @@ export async function clientSecret(
 }
 
 const SENT = "One token request, with a code that was never issued, was sent to the token endpoint of";
+
+/** Core's words name the setting, and repeat no value. */
+function noRequest({ message }: TypeError): Finding {
+  return problem(CHECK, `The client secret was not tried: ${message}.`, {
+    effect: "The application cannot trade a code with such a setting either.",
+    mend: "Mind a space or a line break at the end of the secret, and look at the redirect_uri that the application sends.",
+  });
+}
 
 function tokensForNothing(): Finding {
   return warning(CHECK, "The token endpoint gave tokens for a code that was never issued.", {
