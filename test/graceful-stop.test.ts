@@ -63,6 +63,28 @@ test.concurrent.for(examples)(
   },
 );
 
+test.for(hasRedis ? ["redis"] : [])(
+  "express-cluster on %s cuts no answer when every process of it is told to stop, as service managers do",
+  { timeout: 60_000 },
+  async (engine, { onTestFinished }) => {
+    const env = { STORE: engine, REDIS_URL: redisUrl };
+    const { child, port, workers, ended } = await start(
+      "examples/express-cluster/dist/server.js",
+      onTestFinished,
+      env,
+    );
+    expect(workers).toHaveLength(2);
+    const busy = Array.from({ length: 8 }, () => visitor(port).keepVisiting("/", 0));
+    await pause(500);
+    const toldAt = performance.now();
+    for (const id of workers) process.kill(id, "SIGTERM");
+    child.kill("SIGTERM");
+    const visits = (await Promise.all(busy)).flat();
+    expect(visits.filter((visit) => isCut(visit, toldAt))).toEqual([]);
+    expect(await ended).toEqual([0, null]);
+  },
+);
+
 test("an answer that is under way is sent whole, on a connection that ends with it", {
   timeout: 60_000,
 }, async ({ onTestFinished }) => {
@@ -198,6 +220,8 @@ function connectionsFor(forMs: number, from: number, port: number, path: string)
 interface Program {
   readonly child: ChildProcess;
   readonly port: number;
+  /** The process ids of express-cluster's workers. */
+  readonly workers: readonly number[];
   /** Where the examples on SQLite keep tokens. */
   readonly file: string;
   /** Exit code and signal. */
@@ -217,7 +241,8 @@ async function start(
     child.stdout.on("data", (text) => {
       output += text;
       const port = /(?:localhost:|Listening on port )(\d+)/.exec(output)?.[1];
-      if (port) resolve({ child, port: Number(port), file, ended });
+      const workers = [...output.matchAll(/\(process (\d+)\) is listening/g)].map(([, id]) => Number(id));
+      if (port) resolve({ child, port: Number(port), workers, file, ended });
     });
     ended.then(() => reject(new Error(`${program} ended: ${output}`)));
   });

@@ -1,10 +1,18 @@
 import { redisTokens } from "@retail-pos/store-redis";
 import { RedisStore } from "connect-redis";
+import type { SessionData } from "express-session";
 import { createClient } from "redis";
 import type { Engine } from "./engine.js";
 
 /** So long a token request and its save may take. */
 const LONGEST_SAVE_MS = 30_000;
+
+const HOUR_S = 60 * 60;
+
+/** In seconds. Anybody can begin a login, and each is a session beside the tokens. */
+function lifetimeOf(session: SessionData & { passport?: { user?: unknown } }): number {
+  return session.passport?.user === undefined ? HOUR_S : 24 * HOUR_S;
+}
 
 export const redis: Engine = {
   async prepare({ engineUrl }) {
@@ -23,7 +31,7 @@ export const redis: Engine = {
     await client.connect();
     return {
       tokens: redisTokens({ client, prefix: `${namespace}:` }),
-      sessions: new RedisStore({ client, prefix: `${namespace}:session:` }),
+      sessions: new RedisStore({ client, prefix: `${namespace}:session:`, ttl: lifetimeOf }),
       // Not close(): a renewal may be under way, and its token has to be saved. The connection ends with the process.
       close() {
         client.unref();

@@ -12,6 +12,8 @@ import type { Settings } from "./settings.js";
 /** Serves the application, as one process of several, until SIGTERM or SIGINT. */
 export async function serve(settings: Settings): Promise<void> {
   const stopping = stopSignal(); // Ctrl-C reaches every process; otherwise the primary passes it on
+  // A service manager may tell every process itself: then the primary's word is a second signal, and no more than that.
+  process.on("SIGTERM", () => {});
   const shared = await engineOf(settings).open(settings);
   const server = createServer(createApp(settings, shared, { observe, stopping }));
   closeGracefully(server, stopping);

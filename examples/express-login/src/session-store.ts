@@ -1,13 +1,18 @@
 import session, { type SessionData } from "express-session";
 import type Database from "libsql";
 
-const DAY_MS = 24 * 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** As Passport keeps who is logged in. */
+type Data = SessionData & { passport?: { user?: unknown } };
 
 type Done<T = void> = (error?: unknown, value?: T) => void;
 
 /**
  * Sessions in a SQLite table, as express-session asks it of a store. There is no `touch`: a session ends
- * when the cookie it began with does, and reading a page writes nothing.
+ * when the cookie it began with does, and reading a page writes nothing. Without a user it ends within the hour:
+ * anybody can begin a login, and each is a row beside the tokens.
  */
 export class SessionStore extends session.Store {
   readonly #database: Database.Database;
@@ -18,6 +23,7 @@ export class SessionStore extends session.Store {
     database.exec(
       "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, data TEXT NOT NULL, ends_at INTEGER NOT NULL)",
     );
+    database.exec("CREATE INDEX IF NOT EXISTS sessions_ends_at ON sessions (ends_at)");
     this.#database = database;
     this.#clock = clock;
   }
@@ -30,10 +36,11 @@ export class SessionStore extends session.Store {
     });
   }
 
-  override set(id: string, data: SessionData, done?: Done): void {
+  override set(id: string, data: Data, done?: Done): void {
     answer(done, () => {
       const now = this.#clock();
-      const endsAt = now + (data.cookie.originalMaxAge ?? DAY_MS);
+      const longest = data.passport?.user === undefined ? HOUR_MS : Number.POSITIVE_INFINITY;
+      const endsAt = now + Math.min(data.cookie.originalMaxAge ?? DAY_MS, longest);
       this.#database.prepare("DELETE FROM sessions WHERE ends_at <= ?").run(now);
       this.#database
         .prepare("INSERT OR REPLACE INTO sessions (id, data, ends_at) VALUES (?, ?, ?)")

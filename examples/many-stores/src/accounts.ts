@@ -37,9 +37,9 @@ export function accountRoutes(
   const tries = attempts(records, clock);
 
   people.use(
-    new LocalStrategy({ usernameField: "email" }, async (email, password, done) => {
-      const found = await records.personByEmail(email);
-      done(null, (await isPassword(password, found?.password)) && found ? found.person : false);
+    // Not an async function: nobody waits for its promise, and a rejection would end the process.
+    new LocalStrategy({ usernameField: "email" }, (email, password, done) => {
+      personWith(email, password).then((person) => done(null, person), done);
     }),
   );
   people.serializeUser((person, done) => {
@@ -64,6 +64,11 @@ export function accountRoutes(
   router.post("/sign-up", wellFormed("sign-up"), signUp);
   router.post("/log-out", logOut);
   return router;
+
+  async function personWith(email: string, password: string): Promise<Person | false> {
+    const found = await records.personByEmail(email);
+    return (await isPassword(password, found?.password)) && found ? found.person : false;
+  }
 
   async function logIn(req: Request, res: Response, next: NextFunction): Promise<void> {
     const { email } = req.body as Form;

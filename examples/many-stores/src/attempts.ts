@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import type { Records } from "./records.js";
 
 /** Somebody tried too often. */
@@ -28,7 +29,7 @@ export interface Attempts {
 
 /** Bounds how many passwords can be tried, in all processes together. */
 export function attempts(records: Records, clock = Date.now): Attempts {
-  const accountKey = (address: string, email: string) => `${email} from ${address}`;
+  const accountKey = (address: string, email: string) => `${email} from ${networkOf(address)}`;
 
   async function countOne(key: string, most: number): Promise<void> {
     const now = clock();
@@ -38,9 +39,23 @@ export function attempts(records: Records, clock = Date.now): Attempts {
 
   return {
     async count(address, email) {
-      await countOne(address, MOST_FROM_ADDRESS);
+      await countOne(networkOf(address), MOST_FROM_ADDRESS);
       if (email !== undefined) await countOne(accountKey(address, email), MOST_AT_ACCOUNT);
     },
     forget: (address, email) => records.forgetAttempts(accountKey(address, email)),
   };
+}
+
+/** Whoever has one IPv6 address has all of its network, which begins with the same four groups (RFC 4291, 2.5.4). */
+export function networkOf(address: string): string {
+  const asIPv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (asIPv4 || !isIPv6(address)) return asIPv4 ?? address;
+  const [before = "", after] = address.split("%", 1).join().split("::");
+  const [first, last] = [before, after ?? ""].map((part) => part.split(":").filter(Boolean)) as [
+    string[],
+    string[],
+  ];
+  const zeros = Array(Math.max(0, 8 - first.length - last.length)).fill("0");
+  const groups = [...first, ...zeros, ...last].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
 }
