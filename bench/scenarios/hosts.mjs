@@ -81,23 +81,47 @@ const heaps = {
         ["retailFetchByDefault", "ours"],
       ]) {
         note(`${name} on Node ${node}`);
-        const bytes = (keepAliveMs) =>
-          withServer({ keepAliveMs }, async (_server, port) => {
-            const input = { caller, port, hosts, idleMs: 4000 };
-            return (await inFreshProcess(worker("heap"), input, { execPath, execArgv: ["--expose-gc"] }))
-              .bytes;
-          });
+        const bytes = (keepAliveMs) => bytesOfHost({ caller, hosts, keepAliveMs, execPath });
         rows[`${name}, Node ${node}`] = { kept: await bytes(LONG_MS), left: await bytes(2000) };
       }
     }
-    return Object.fromEntries(
-      Object.entries(rows).map(([name, { kept, left }]) => [
-        name,
-        { kept: Math.max(0, Math.round(kept)), left: Math.max(0, Math.round(left)) },
-      ]),
-    );
+    return rows;
   },
 };
+
+const keptConnections = {
+  id: "hosts-kept",
+  title: "hosts: heap for each connection that is kept open",
+  floor: "nothing",
+  rounds: 1,
+  quickRounds: 1,
+  figures: { bytes: "bytes, one connection to each of 2,000 hosts" },
+  targets: [],
+  async run({ note }) {
+    const rows = {};
+    for (const node of ["20", "22", "24"]) {
+      const { execPath } = await nodeOf(Number(node));
+      note(`Node ${node}`);
+      const bytes = await bytesOfHost({
+        caller: "retailFetch",
+        hosts: 2000,
+        keepAliveMs: LONG_MS,
+        execPath,
+      });
+      rows[`ours, Node ${node}`] = { bytes };
+    }
+    return rows;
+  },
+};
+
+/** After one call to each, and four seconds of nothing. */
+function bytesOfHost({ keepAliveMs, execPath, ...asked }) {
+  return withServer({ keepAliveMs }, async (_server, port) => {
+    const how = { execPath, execArgv: ["--expose-gc"] };
+    const { bytes } = await inFreshProcess(worker("heap"), { ...asked, port, idleMs: 4000 }, how);
+    return Math.max(0, Math.round(bytes));
+  });
+}
 
 const connections = {
   id: "hosts-connections",
@@ -140,4 +164,4 @@ const connections = {
     }),
 };
 
-export default [cpu, heaps, connections];
+export default [cpu, heaps, keptConnections, connections];
