@@ -197,10 +197,7 @@ const ORDER: readonly Mutant[] = [
     "const stored = await held.reload(); // never",
     "const stored = held.set; // never",
   ),
-  dropped(
-    "no comparison under the lock",
-    "if (!haveSameAccess(stored, stale) && held.isLive(stored)) return adopted(stored);",
-  ),
+  dropped("no comparison under the lock", "if (isRenewed(held, stored, stale)) return adopted(stored);"),
   dropped("no look at the back-off under the lock", "if (reason) throw new Blocked(reason);"),
   swapped("no lock", "return await underLock(lock,", "return await underLock((_, work) => work(),", {
     nth: 1,

@@ -230,6 +230,63 @@ describe("those who wait", () => {
   });
 });
 
+describe("who waits, and would take something instead,", () => {
+  const work = () => expect.unreachable("there was something else");
+
+  test("has it at the next look, while another owner still has the lock; nothing is taken for it", async () => {
+    const table = leaseTable();
+    let letGo = () => {};
+    const held = leaseLock(table)("shop", () => new Promise<void>((resolve) => (letGo = resolve)));
+    const answers = [undefined, undefined, "stored"];
+    expect(await leaseLock(table)("shop", work, async () => answers.shift())).toBe("stored");
+    expect(answers).toEqual([]);
+    expect(table.owners()).toHaveLength(1);
+    letGo();
+    await held;
+    expect(table.owners()).toEqual([]);
+  });
+
+  test("is not asked where the lock is free", async () => {
+    const instead = async () => expect.unreachable("nobody had to wait");
+    expect(await leaseLock(leaseTable())("shop", async () => "worked", instead)).toBe("worked");
+  });
+
+  test("does the work where there is nothing, as soon as the lock is free", async () => {
+    const table = leaseTable();
+    const answers = [false, false, true];
+    let looks = 0;
+    const lock = leaseLock({ ...table, take: async () => answers.shift() ?? true });
+    const nothing = async () => {
+      looks += 1;
+      return undefined;
+    };
+    expect(await lock("shop", async () => "worked", nothing)).toBe("worked");
+    expect(looks).toBe(2);
+  });
+
+  test("has the error, if looking fails; the next in this process waits as before", async () => {
+    const answers = [false, true];
+    const lock = leaseLock({ ...leaseTable(), take: async () => answers.shift() ?? true });
+    const away = new Error("away");
+    await expect(lock("shop", work, () => Promise.reject(away))).rejects.toBe(away);
+    expect(await lock("shop", async () => "worked")).toBe("worked");
+  });
+
+  test("looks once between two questions", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const seen: string[] = [];
+    const take = async () => {
+      seen.push("take");
+      return false;
+    };
+    const instead = async () => void seen.push("look");
+    void leaseLock({ ...leaseTable(), take })<void>("shop", work, instead);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(seen.length).toBeGreaterThan(20);
+    expect(seen).toEqual(seen.map((_, index) => (index % 2 === 0 ? "take" : "look")));
+  });
+});
+
 test("work that never ends keeps no process alive", () => {
   const core = new URL("../dist/index.js", import.meta.url).href;
   const program = `

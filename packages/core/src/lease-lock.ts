@@ -52,6 +52,8 @@ const RELEASE_WITHIN_MS = 1_000;
  *
  * It rejects if the database cannot be used, or does not answer for five seconds; else it settles as the work does.
  * Callers of one process queue, so that only one of them asks the database for a key: make one lock, and keep it.
+ * `instead` is asked while another process has the lock: then what that process did need not be looked up one after the
+ * other, each with the lock in its hands.
  *
  * A process that sleeps past its lease loses it: its work goes on, and core's compare-and-set keeps it from
  * overwriting what the next owner saved.
@@ -61,10 +63,16 @@ const RELEASE_WITHIN_MS = 1_000;
 export function leaseLock(options: LeaseLockOptions): Lock {
   const { take, extend, release, leaseMs } = checked(options);
   const inProcess = memoryLock();
-  return (key, work) => inProcess(key, () => underLease({ key, owner: crypto.randomUUID(), leaseMs }, work));
+  return (key, work, instead) =>
+    inProcess(key, () => underLease({ key, owner: crypto.randomUUID(), leaseMs }, work, instead));
 
-  async function underLease<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
-    await wait(lease);
+  async function underLease<T>(
+    lease: Lease,
+    work: () => Promise<T>,
+    instead: Instead<T> | undefined,
+  ): Promise<T> {
+    const found = await wait(lease, instead);
+    if (found !== undefined) return found;
     const extending = keepExtending(lease);
     try {
       return await work();
@@ -74,12 +82,18 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     }
   }
 
-  async function wait(lease: Lease): Promise<void> {
+  /** Until the lease is ours; or until `instead` gives something, in the middle between two questions. */
+  async function wait<T>(lease: Lease, instead: Instead<T> = nothing): Promise<T | undefined> {
     const beganAt = performance.now();
     try {
       while (!(await within(ANSWER_WITHIN_MS, attempt(take, lease), noAnswer))) {
-        await sleep(pauseAfter(performance.now() - beganAt));
+        const pauseMs = pauseAfter(performance.now() - beganAt);
+        await sleep(pauseMs / 2);
+        const found = await instead();
+        if (found !== undefined) return found;
+        await sleep(pauseMs / 2);
       }
+      return undefined;
     } catch (error) {
       void letGo(lease); // perhaps it was taken, and only the answer was lost
       throw error;
@@ -104,6 +118,10 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     await Promise.race([released, longEnough]);
   }
 }
+
+type Instead<T> = () => Promise<T | undefined>;
+
+const nothing = async (): Promise<undefined> => undefined;
 
 function noAnswer(): Error {
   return new Error(`The lock did not answer within ${ANSWER_WITHIN_MS} ms`);

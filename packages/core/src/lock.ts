@@ -5,8 +5,16 @@ import { soon } from "./timers.js";
  * Runs `work` while nobody else who shares the lock runs work of the same key, and settles as `work`
  * does. It must outlast slow work, and be free again soon after its owner is killed. The contract is
  * `lockContract` of `@retail-pos/sandbox/contracts`.
+ *
+ * @param instead what the caller takes in place of the work's result, or `undefined` while there is nothing. A lock
+ * that has to wait may ask it now and then, and resolve with what it gives; then the work is not run. A lock that never
+ * asks it is as good, only slower.
  */
-export type Lock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+export type Lock = <T>(
+  key: string,
+  work: () => Promise<T>,
+  instead?: () => Promise<T | undefined>,
+) => Promise<T>;
 
 /**
  * Settles as the work does, once the lock's release has been asked for. It does not wait for the release itself; but
@@ -14,18 +22,30 @@ export type Lock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
  *
  * @throws {StoreFailedError} the lock cannot be taken.
  */
-export function underLock<T>(lock: Lock, key: string, work: () => Promise<T>): Promise<T> {
+export function underLock<T>(
+  lock: Lock,
+  key: string,
+  work: () => Promise<T>,
+  instead?: () => Promise<T | undefined>,
+): Promise<T> {
   const start = startedByAnybody(work);
   return new Promise((resolve, reject) => {
     // A turn later the lock has asked for its release. In order, so that the work's own result comes first and counts.
     const succeed = (value: T) => soon(() => resolve(value));
     const fail = (error: unknown) => soon(() => reject(error));
-    const over = (async () =>
-      lock(key, () => {
-        const result = start();
-        result.then(succeed, fail);
+    const atWork = () => {
+      const result = start();
+      result.then(succeed, fail);
+      return result;
+    };
+    const asked =
+      instead &&
+      (async () => {
+        const result = await instead();
+        if (result !== undefined) succeed(result);
         return result;
-      }))();
+      });
+    const over = (async () => lock(key, atWork, asked))();
     over.then(
       () => fail(lockFailed("it did not run its work")),
       (error) => fail(lockFailed(error)),

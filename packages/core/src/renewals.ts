@@ -55,7 +55,9 @@ export function renewals(options: RenewalOptions): Renewals {
   function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
     return held.renewOnce(async () => {
       try {
-        return await underLock(lock, `${clientId}/${held.domainPrefix}`, () => renewLocked(held, stale));
+        const key = `${clientId}/${held.domainPrefix}`;
+        const work = () => renewLocked(held, stale);
+        return await underLock(lock, key, work, renewedElsewhere(held, stale));
       } catch (error) {
         if (error instanceof Blocked) throw error.reason;
         noteFailure(held, error, options);
@@ -70,7 +72,7 @@ export function renewals(options: RenewalOptions): Renewals {
     const saving = late.saving(held);
     if (saving) return saving.then(() => renewLocked(held, stale));
     if (!stored) throw new NotConnectedError(held);
-    if (!haveSameAccess(stored, stale) && held.isLive(stored)) return adopted(stored); // renewed while we queued
+    if (isRenewed(held, stored, stale)) return adopted(stored); // while we queued
     const reason = blocked(stored);
     if (reason) throw new Blocked(reason);
     let answer: TokenAnswer;
@@ -126,6 +128,26 @@ class Blocked {
   constructor(reason: RetailPosError) {
     this.reason = reason;
   }
+}
+
+/**
+ * For whoever waits for the lock: what its owner has stored meanwhile. Reading needs no lock, so all who wait are
+ * served at once; under the lock they would be one after the other. A store that cannot be read is not asked again: who
+ * has the lock finds out by itself.
+ */
+function renewedElsewhere(held: HeldTokens, stale: TokenSet): () => Promise<Renewal | undefined> {
+  let isReadable = true;
+  return async () => {
+    if (!isReadable) return undefined;
+    const stored = await held.look(held.asked).catch(() => {
+      isReadable = false;
+    });
+    return stored && isRenewed(held, stored, stale) ? adopted(stored) : undefined;
+  };
+}
+
+function isRenewed(held: HeldTokens, stored: TokenSet, stale: TokenSet): boolean {
+  return !haveSameAccess(stored, stale) && held.isLive(stored);
 }
 
 function adopted(set: TokenSet): Renewal {

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { DAY_MS, later, settled, start } from "../testing/fake-service.js";
+import type { Lock } from "./lock.js";
+import { memoryStore } from "./memory-store.js";
+
+// Two processes share a store. The second one waits for a lock, and may look at the store meanwhile.
+
+describe("who waits for the lock", () => {
+  test("is served what its owner has stored, without the lock, and all callers with one look", async () => {
+    const { first, second, lock, loads } = await twoProcesses();
+    const all = Promise.all([second.value(), second.value(), second.value()]);
+    await settled();
+    const renewed = await first.value();
+    const loadsBefore = loads();
+    await lock.look();
+    expect(await all).toEqual([renewed, renewed, renewed]);
+    expect(loads()).toBe(loadsBefore + 1);
+    expect(first.service.spent()).toEqual(["refresh-shop-1"]);
+    expect(lock.worked()).toBe(0);
+    expect(second.types()).toEqual([]);
+  });
+
+  test("waits on while nothing else is stored", async () => {
+    const { second, lock } = await twoProcesses();
+    const value = second.value();
+    await settled();
+    for (let looks = 0; looks < 3; looks += 1) await lock.look();
+    lock.letIn();
+    expect(await value).toBe("access-shop-2");
+    expect(lock.worked()).toBe(1);
+  });
+
+  test("waits on if what is stored has ended, too", async () => {
+    const { first, second, lock, time } = await twoProcesses();
+    const value = second.value();
+    await settled();
+    await first.value();
+    time.now += DAY_MS;
+    await lock.look();
+    lock.letIn();
+    expect(await value).toBe("access-shop-3");
+  });
+
+  test("waits on if the store cannot be read, and asks it again under the lock only", async () => {
+    const { second, lock, store, loads } = await twoProcesses();
+    const { load } = store;
+    const value = second.value();
+    await settled();
+    store.load = () => Promise.reject(new Error("away"));
+    await lock.look();
+    store.load = load;
+    const loadsBefore = loads();
+    await lock.look();
+    expect(loads()).toBe(loadsBefore);
+    lock.letIn();
+    expect(await value).toBe("access-shop-2");
+  });
+});
+
+/** Logged in, and the token has ended. */
+async function twoProcesses() {
+  const store = memoryStore();
+  const { load } = store;
+  let loaded = 0;
+  store.load = (...asked) => {
+    loaded += 1;
+    return load(...asked);
+  };
+  const lock = busyLock();
+  const first = start({ store });
+  const { service, time } = first;
+  const second = start({ store, lock: lock.lock }, service, time);
+  await first.login();
+  time.now += DAY_MS;
+  return { first, second, lock, store, time, loads: () => loaded };
+}
+
+/** Somebody else's, until {@link letIn}. */
+function busyLock() {
+  const free = later();
+  let ask: () => Promise<unknown> = async () => expect.unreachable("nobody waits");
+  let works = 0;
+  const lock: Lock = (_key, work, instead) =>
+    new Promise((resolve, reject) => {
+      ask = async () => {
+        const found = await instead?.();
+        if (found !== undefined) resolve(found);
+      };
+      void free.promise.then(() => {
+        works += 1;
+        work().then(resolve, reject);
+      });
+    });
+  return {
+    lock,
+    /** Asks the one who waits what it would take instead. */
+    look: () => ask(),
+    letIn: () => free.resolve(),
+    worked: () => works,
+  };
+}
