@@ -198,6 +198,11 @@ const ORDER: readonly Mutant[] = [
     "const stored = held.set; // never",
   ),
   dropped("no comparison under the lock", "if (isRenewed(held, stored, stale)) return adopted(stored);"),
+  swapped(
+    "who waits is served whatever is stored",
+    "return stored && isRenewed(held, stored, stale) ? adopted(stored) : undefined;",
+    "return stored && stale ? adopted(stored) : undefined;",
+  ),
   dropped("no look at the back-off under the lock", "if (reason) throw new Blocked(reason);"),
   swapped("no lock", "return await underLock(lock,", "return await underLock((_, work) => work(),", {
     nth: 1,
