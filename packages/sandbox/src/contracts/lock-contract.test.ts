@@ -21,6 +21,8 @@ describe("the contract catches a lock that", () => {
     ["answers nothing", () => muteLock(), /answers what the work answered/],
     ["does the work twice", () => eagerLock(), /does the work once/],
     ["lets go before the work has ended", () => hastyLock(), /starts only after/],
+    ["does the work, and answers with something else", () => greedyLock(), /who waits is answered once/],
+    ["takes nothing for something", () => easyLock(), /who waits is answered once/],
     ["gives up on some who wait", () => impatientLock(), /lets everybody in/],
     ["throws a retry away when a key is odd", () => pickyLock(), /takes the key/],
   ];
@@ -95,6 +97,15 @@ const muteLock =
 
 function eagerLock(lock = queueLock()): Lock {
   return (key, work) => lock(key, async () => work().then(() => work()));
+}
+
+function greedyLock(lock = queueLock()): Lock {
+  return (key, work, instead) =>
+    lock(key, async () => work().then(async (done) => (await instead?.()) ?? done));
+}
+
+function easyLock(lock = queueLock()): Lock {
+  return (key, work, instead) => lock(key, async () => (instead ? ((await instead()) as never) : work()));
 }
 
 function hastyLock(lock = queueLock()): Lock {

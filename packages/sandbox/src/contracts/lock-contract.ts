@@ -72,6 +72,10 @@ function excluding(onLock: OnLock, handoverMs: number): void {
     assertWaits([lock], key, handoverMs),
   );
 
+  onLock("who waits is answered once: with what there is instead, or by the work", (lock, key) =>
+    assertAnsweredOnce([lock], key, handoverMs),
+  );
+
   onLock("what is read and written under the lock is not lost", async (lock, key) => {
     let value = 0;
     const addOne = async () => {
@@ -186,6 +190,9 @@ function sharing(
     await assertOneAtATime(locks, randomKey(), handoverMs);
     await assertWaits(locks, randomKey(), handoverMs);
   });
+  test("lock: of two locks on the same place, who waits is answered once", async () => {
+    await assertAnsweredOnce([await make(), await make()], randomKey(), handoverMs);
+  });
   if (slowWorkMs === undefined) return;
   test(`lock: work of ${slowWorkMs} ms keeps another process out to its end`, async () => {
     await staysHeld([await make(), await make()], randomKey(), slowWorkMs);
@@ -229,6 +236,40 @@ async function assertWaits(locks: readonly Lock[], key: string, handoverMs: numb
   assert.equal(tooEarly, false, "the waiter started while the lock was held");
   await within(handoverMs, "the waiter did not get the lock that had become free", waiter);
   await held.done;
+}
+
+/** A lock need not ask what there is instead. If it takes that, the work is not run, and nobody has the lock for it. */
+async function assertAnsweredOnce(locks: readonly Lock[], key: string, handoverMs: number): Promise<void> {
+  const [first, second = first] = locks;
+  assert.ok(first && second);
+  for (const there of ["something", undefined]) {
+    const held = await hold(first, key);
+    let works = 0;
+    const work = async () => {
+      works += 1;
+      return "the work";
+    };
+    const waiter = second<string>(key, work, async () => there);
+    for (let round = 0; round < 3; round += 1) await second(randomKey(), () => turns());
+    held.release();
+    const answer: string = await within(handoverMs, "the waiter was not answered", waiter);
+    assert.equal(
+      answer,
+      works === 0 ? "something" : "the work",
+      "the answer is not the one of what was done",
+    );
+    assert.equal(
+      works === 0 && there === undefined,
+      false,
+      "there was nothing instead, and no work was done",
+    );
+    await held.done;
+    await within(
+      handoverMs,
+      "the lock stayed taken after an answer",
+      first(key, async () => {}),
+    );
+  }
 }
 
 /** Waits in real time, because a lease runs on the database's clock. */
