@@ -132,14 +132,14 @@ class Blocked {
 
 /**
  * For whoever waits for the lock: what its owner has stored meanwhile. Reading needs no lock, so all who wait are
- * served at once; under the lock they would be one after the other. A store that cannot be read is not asked again: who
- * has the lock finds out by itself.
+ * served at once; under the lock they would be one after the other. A store that cannot be read is not asked again, and
+ * nothing is saved here: both come under the lock.
  */
 function renewedElsewhere(held: HeldTokens, stale: TokenSet): () => Promise<Renewal | undefined> {
   let isReadable = true;
   return async () => {
-    if (!isReadable) return undefined;
-    const stored = await held.look(held.asked).catch(() => {
+    if (!isReadable || held.isUnsaved) return undefined;
+    const stored = await held.reload().catch(() => {
       isReadable = false;
     });
     return stored && isRenewed(held, stored, stale) ? adopted(stored) : undefined;

@@ -1,9 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { DAY_MS, later, settled, start } from "../testing/fake-service.js";
 import type { Lock } from "./lock.js";
 import { memoryStore } from "./memory-store.js";
 
 // Two processes share a store. The second one waits for a lock, and may look at the store meanwhile.
+
+afterEach(() => void vi.useRealTimers());
 
 describe("who waits for the lock", () => {
   test("is served what its owner has stored, without the lock, and all callers with one look", async () => {
@@ -55,6 +57,42 @@ describe("who waits for the lock", () => {
     lock.letIn();
     expect(await value).toBe("access-shop-2");
   });
+
+  test("tells of a store that cannot be read once, also while its token still lives", async () => {
+    const { second, lock, store, time } = await twoProcesses();
+    time.now -= 1000; // due, and not over
+    await second.value();
+    store.load = () => Promise.reject(new Error("away"));
+    await settled();
+    for (let looks = 0; looks < 5; looks += 1) await lock.look();
+    expect(second.types()).toEqual(["store_failed"]);
+  });
+
+  test("saves nothing meanwhile, though a set of its own is not saved yet", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { first, second, lock, store, time } = await twoProcesses();
+    const { save } = store;
+    let saves = 0;
+    store.save = async () => {
+      saves += 1;
+      throw new Error("disk full");
+    };
+    lock.letIn();
+    const kept = second.value();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await kept).toBe("access-shop-2");
+    lock.shutOut();
+    time.now += DAY_MS;
+    const value = second.value();
+    await settled();
+    const savesBefore = saves;
+    for (let looks = 0; looks < 5; looks += 1) await lock.look();
+    expect(saves).toBe(savesBefore);
+    store.save = save;
+    lock.letIn();
+    expect(await value).toBe("access-shop-3");
+    expect(first.service.spent()).toEqual(["refresh-shop-1", "refresh-shop-2"]);
+  });
 });
 
 /** Logged in, and the token has ended. */
@@ -77,7 +115,7 @@ async function twoProcesses() {
 
 /** Somebody else's, until {@link letIn}. */
 function busyLock() {
-  const free = later();
+  let free = later();
   let ask: () => Promise<unknown> = async () => expect.unreachable("nobody waits");
   let works = 0;
   const lock: Lock = (_key, work, instead) =>
@@ -96,6 +134,10 @@ function busyLock() {
     /** Asks the one who waits what it would take instead. */
     look: () => ask(),
     letIn: () => free.resolve(),
+    /** From the next one on. */
+    shutOut: () => {
+      free = later();
+    },
     worked: () => works,
   };
 }
