@@ -52,8 +52,8 @@ const RELEASE_WITHIN_MS = 1_000;
  *
  * It rejects if the database cannot be used, or does not answer for five seconds; else it settles as the work does.
  * Callers of one process queue, so that only one of them asks the database for a key: make one lock, and keep it.
- * `instead` is asked while another process has the lock: then what that process did need not be looked up one after the
- * other, each with the lock in its hands.
+ * While another process has the lock, `instead` is asked between two tries. So all who wait learn at once what that
+ * process did, and do not take the lock one after the other to see it.
  *
  * A process that sleeps past its lease loses it: its work goes on, and core's compare-and-set keeps it from
  * overwriting what the next owner saved.
@@ -82,7 +82,7 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     }
   }
 
-  /** Until the lease is ours; or until `instead` gives something, in the middle between two questions. */
+  /** Tries until the lease is ours, or until `instead`, asked between two tries, has something. */
   async function wait<T>(lease: Lease, instead: Instead<T> = nothing): Promise<T | undefined> {
     const beganAt = performance.now();
     try {
