@@ -21,6 +21,12 @@ export function coloured(stream: Stream, colour: Colour, text: string): string {
   return isWanted ? styleText(colour, text, { validateStream: false }) : text;
 }
 
+/** One line of JSON, safe for a terminal: whatever is not ASCII is escaped, so that nothing is lost. */
+export function jsonOf(value: object): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replace(/[^\x20-\x7e]/g, escaped);
+}
+
 /** A stranger's words, safe for a terminal. */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]+/g, "?").slice(0, 300);

@@ -1,6 +1,6 @@
 import { type DomainPrefix, isRetailPosError } from "@retail-pos/core";
 import { wordsOf } from "./error-message.js";
-import { coloured, print } from "./output.js";
+import { coloured, jsonOf, print } from "./output.js";
 import { progressOn } from "./progress.js";
 import { grouped } from "./times.js";
 import type { Terminal } from "./world.js";
@@ -90,7 +90,7 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
   async function tell(domainPrefix: DomainPrefix, outcome: string, error: unknown): Promise<void> {
     const words = error === undefined ? undefined : wordsOf(error);
     if (json) {
-      await print(terminal, JSON.stringify({ domainPrefix, outcome, error: words }));
+      await print(terminal, jsonOf({ domainPrefix, outcome, error: words }));
       return;
     }
     if (named.includes(outcome)) {

@@ -2,7 +2,7 @@ import type { RetailerStatus } from "@retail-pos/core";
 import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments } from "../arguments.js";
 import { retailersOf } from "../fleet.js";
-import { print } from "../output.js";
+import { jsonOf, print } from "../output.js";
 import { progressOn } from "../progress.js";
 import { statusTable } from "../status-table.js";
 import { printSum } from "../tally.js";
@@ -47,7 +47,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     progress?.show(() => `${grouped(counts.stored)} retailers`);
     if (!isWanted(status)) continue;
     counts.shown += 1;
-    await (values.json ? print(terminal, JSON.stringify(status)) : table.row(status));
+    await (values.json ? print(terminal, jsonOf(status)) : table.row(status));
   }
   await table.end();
   progress?.clear();

@@ -1,7 +1,7 @@
 import type { DomainPrefix, RetailerStatus } from "@retail-pos/core";
 import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
-import { coloured, print, printable } from "../output.js";
+import { coloured, jsonOf, print, printable } from "../output.js";
 import { tokenOf } from "../status-table.js";
 import { lengthOf, localTime } from "../times.js";
 import type { Terminal } from "../world.js";
@@ -27,7 +27,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   const { client } = await loadApplication(values.client, terminal.signal, "client");
   const found = await client.status(domainPrefix);
   if (!found) return unknown(terminal, domainPrefix);
-  if (values.json) await print(terminal, JSON.stringify(found));
+  if (values.json) await print(terminal, jsonOf(found));
   else
     for (const [name, text] of linesOf(terminal, found)) await print(terminal, `${name.padEnd(14)}${text}`);
   return 0;

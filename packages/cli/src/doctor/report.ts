@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { jsonOf } from "../output.js";
 import type { Group } from "./doctor.js";
 import type { Finding, Level } from "./finding.js";
 
@@ -26,7 +27,7 @@ export function textReport(address: string, groups: readonly Group[], paper: Pap
 export function jsonReport(groups: readonly Group[]): string {
   const lines = groups.flatMap(({ title, findings }) =>
     findings.map(({ check, level, message, effect, mend }) =>
-      JSON.stringify({ level, message, effect, mend, group: title, check }),
+      jsonOf({ level, message, effect, mend, group: title, check }),
     ),
   );
   return lines.map((line) => `${line}\n`).join("");
