@@ -317,11 +317,7 @@ const SAVING: readonly Mutant[] = [
 ];
 
 const LATE: readonly Mutant[] = [
-  swapped(
-    "late tokens are dropped",
-    "working.then(late, () => {}); // that there was no answer is told already",
-    "working.catch(() => {});",
-  ),
+  swapped("late tokens are dropped", "late(Promise.race([working, never]));", "never.catch(() => {});"),
   swapped(
     "late tokens replace whatever is stored",
     "const kept = await held.replace(stored, next).catch(() => undefined);",
@@ -349,9 +345,12 @@ const LATE: readonly Mutant[] = [
       story: "a late answer",
     },
   ),
-  dropped("a 429 that is late is no limit", "if (error instanceof RateLimitedError) late?.(error);", {
-    story: "a late answer",
-  }),
+  swapped(
+    "a 429 that is late is no limit",
+    "return error instanceof RateLimitedError ? error : undefined;",
+    "return undefined;",
+    { story: "a late answer" },
+  ),
 ];
 
 export const MUTANTS: readonly Mutant[] = [...GUARDS, ...COMPARISONS, ...ORDER, ...SAVING, ...LATE];

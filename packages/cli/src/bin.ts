@@ -3,11 +3,8 @@ import { wordsOf } from "./error-message.js";
 import { main } from "./main.js";
 import { READER_GONE } from "./world.js";
 
-/** After an error that nobody caught: a renewal under way takes less, its request and its saving together. */
-const ENDS_WITHIN_MS = 70_000;
-
-/** By default core listens so much longer than a request may take: the old refresh token may be spent by then. */
-const LATE_MS = 20_000;
+/** After an error that nobody caught: a renewal under way takes less, its late answer and its saving together. */
+const ENDS_WITHIN_MS = 120_000;
 
 // What an application's module starts, connections above all, would keep this process alive without end: it ends when
 // the command does. Until then it lives, also if a store of the application's waits for nothing that Node knows of.
@@ -31,7 +28,7 @@ process.on("uncaughtException", (error) => {
 });
 
 const { env, stdin, stdout, stderr } = process;
-const terminal = { env, stdin, stdout, stderr, signal: stop.signal, clock: Date.now, lateMs: LATE_MS };
+const terminal = { env, stdin, stdout, stderr, signal: stop.signal, clock: Date.now };
 const exitCode = await main(process.argv.slice(2), terminal).finally(() => clearInterval(alive));
 await Promise.all(
   [stdout, stderr].map((stream) => new Promise<void>((done) => stream.write("", () => done()))),

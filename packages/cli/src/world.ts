@@ -14,8 +14,6 @@ export interface Terminal extends World {
   readonly signal: AbortSignal;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** How long a command waits at most for tokens that come after their request's deadline, milliseconds. Default 0. */
-  readonly lateMs?: number;
 }
 
 /** The signal's reason if nobody reads any more: then there is nobody to tell either. */

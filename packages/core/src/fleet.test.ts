@@ -1,7 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, failureOf, json, later, oauthError, settled, start } from "../testing/fake-service.js";
+import {
+  DAY_MS,
+  failureOf,
+  fakeService,
+  json,
+  later,
+  oauthError,
+  settled,
+  start,
+} from "../testing/fake-service.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
+import type { RenewDueAsk } from "./renew-due.js";
 import type { RetailerStatus } from "./retailer-status.js";
 import type { TokenStore } from "./token-store.js";
 
@@ -17,9 +27,9 @@ const prefixes = (statuses: readonly RetailerStatus[]) =>
   statuses.map(({ domainPrefix }) => domainPrefix).sort();
 
 /** A fleet whose retailers logged in one after the other. */
-async function fleet(count: number, options: Parameters<typeof start>[0] = {}) {
+async function fleet(count: number, options: Parameters<typeof start>[0] = {}, service = fakeService()) {
   const store = options.store ?? memoryStore();
-  const started = start({ ...options, store });
+  const started = start({ ...options, store }, service);
   const names = Array.from({ length: count }, (_, at) => `shop-${at}`);
   for (const name of names) await started.login(name);
   return { ...started, store, names };
@@ -309,6 +319,80 @@ describe("renewDue, if the store takes no save after a rotation", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await report).toMatchObject({ due: 1, renewed: 1, failed: 0, stopped: true });
     expect(service.spent()).toHaveLength(1);
+  });
+});
+
+describe("renewDue, if the service answers after the deadline", () => {
+  const timeoutMs = 100;
+
+  /** Two retailers that are due. The service does what it always does, but its first answer waits to be let go. */
+  async function withLateAnswer(ask: RenewDueAsk = {}) {
+    const started = await fleet(2, { timeoutMs, store: memoryStore() });
+    started.time.now += 2 * DAY_MS;
+    const gate = later<void>();
+    let late = "";
+    started.service.next(async ({ retailer }, regular) => {
+      late = retailer;
+      const answer = regular();
+      await gate.promise;
+      return answer;
+    });
+    const report = started.pos.renewDue({ concurrency: 1, ...ask });
+    let isOver = false;
+    void report.finally(() => {
+      isOver = true;
+    });
+    await vi.waitFor(() => expect(started.types()).toContain("renewal_failed"));
+    const stored = async () => (await started.store.load(late as never))?.refreshToken;
+    const letGo = () => gate.resolve();
+    return { ...started, report, isOver: () => isOver, stored, letGo, next: () => `refresh-${late}-2` };
+  }
+
+  test("goes on with the others, and ends when the late tokens are saved", async () => {
+    const { report, isOver, stored, letGo, next, service, types } = await withLateAnswer();
+    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    expect(service.spent()).toHaveLength(2);
+    expect(isOver()).toBe(false);
+    letGo();
+    expect(await report).toMatchObject({ due: 2, renewed: 2, failed: 0, stopped: false });
+    expect(await stored()).toBe(next());
+  });
+
+  test("also once it is stopped, and starts nobody else", async () => {
+    const stop = new AbortController();
+    const { report, stored, letGo, next, service } = await withLateAnswer({ signal: stop.signal });
+    stop.abort();
+    await settled();
+    const spent = service.spent().length;
+    letGo();
+    expect(await report).toMatchObject({ renewed: spent, failed: 0 });
+    expect(await stored()).toBe(next());
+    expect(service.spent()).toHaveLength(spent);
+  });
+
+  test("tries to save what came late, if the store does not take it at once", async () => {
+    const { report, store, stored, letGo, next, types } = await withLateAnswer({ concurrency: 2 });
+    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    const { save } = store;
+    store.save = () => Promise.reject(new Error("disk full"));
+    letGo();
+    await vi.waitFor(() => expect(types()).toContain("unsaved"), 10_000);
+    store.save = save;
+    expect(await report).toMatchObject({ due: 2, renewed: 2, failed: 0 });
+    expect(await stored()).toBe(next());
+  }, 30_000);
+
+  test("counts as failed what never comes, and what comes without tokens", async () => {
+    const { report, service, types } = await withLateAnswer();
+    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    expect(await report).toMatchObject({ due: 2, renewed: 1, failed: 1 });
+    const { pos, time } = await fleet(1, { timeoutMs, store: memoryStore() }, service);
+    time.now += 2 * DAY_MS;
+    service.next(async () => {
+      await new Promise((resolve) => setTimeout(resolve, timeoutMs * 1.5));
+      return new Response("slow down", { status: 429 });
+    });
+    expect(await pos.renewDue()).toMatchObject({ due: 1, renewed: 0, failed: 1 });
   });
 });
 

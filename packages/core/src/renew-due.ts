@@ -1,17 +1,9 @@
 import { checkSignal } from "./abort.js";
 import { pagesThrough, shuffled } from "./all-retailers.js";
 import type { CheckedStore } from "./checked-store.js";
-import { isStoreFailure, NotConnectedError, ReconnectRequiredError } from "./errors.js";
+import { type DueRetailerOptions, dueRetailers, isSavedAtLast } from "./due-retailers.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
-import { noteFailure } from "./note-renewal-failure.js";
-import type { BackOff } from "./renewal-back-off.js";
-import type { Renewals } from "./renewals.js";
-import { type RetailerStatus, statusOf } from "./retailer-status.js";
-import { sleep } from "./timers.js";
-import type { TokenEvents } from "./token-events.js";
-import { isDueWithin, isLimited } from "./token-life.js";
-import type { TokenSet } from "./token-set.js";
 
 /** Options of one run of `renewDue`. */
 export interface RenewDueAsk {
@@ -29,7 +21,7 @@ export interface RenewDueReport {
   readonly seen: number;
   /** Those of them whose tokens were due when this run looked at them. */
   readonly due: number;
-  /** Renewed by this run, and saved. */
+  /** Renewed by this run, and saved; also if the answer came after `timeoutMs`. */
   readonly renewed: number;
   /** The service refused the refresh token: they have to log in again. */
   readonly refused: number;
@@ -44,31 +36,25 @@ export interface RenewDueReport {
   readonly stopped: boolean;
 }
 
-export interface RenewDueOptions {
+export interface RenewDueOptions extends DueRetailerOptions {
   store: CheckedStore;
   retailers: KnownRetailers;
-  renewals: Renewals;
-  events: TokenEvents;
-  backOff: BackOff;
-  renewEarlyMs: number;
-  clock: () => number;
 }
-
-type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
 
 const CONCURRENCY = 8;
 const MOST_AT_ONCE = 1000;
 const NAMES = ["withinMs", "concurrency", "signal"];
-const SAVE_TRIES = 30;
-const SAVE_AGAIN_AFTER_MS = 2000;
 
 /** Renews every retailer in the store that is due; safe in any number of processes at once (behaviour 14). */
 export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
-  const { store, retailers, renewals, events, backOff, renewEarlyMs, clock } = options;
+  const { store, retailers, renewals, events } = options;
+  const { isDue, renewIfDue } = dueRetailers(options);
 
   return async (ask = {}) => {
     const { withinMs, concurrency, signal } = checked(ask);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
+    /** Of retailers that count as failed for now. */
+    const late = new Set<Promise<void>>();
     const fleet = pagesThrough(store, undefined, events.storeFailed, shuffled);
     let isAtEnd = false;
     let isCut = false;
@@ -83,7 +69,11 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
         }
         counts.seen += 1;
         if (!isDue(status, withinMs)) continue;
-        const outcome = await renewIfDue(status, withinMs, () => signal?.aborted ?? false);
+        const held = retailers.visit(status.domainPrefix);
+        const outcome = await renewIfDue(held, withinMs, () => signal?.aborted ?? false);
+        const coming = outcome === "failed" ? renewals.comingLate(held) : undefined;
+        if (coming) waitFor(coming, held);
+        else retailers.leave(held); // a million retailers pass through here
         if (outcome === "cut off") isCut = true;
         if (!outcome || outcome === "cut off") continue;
         counts.due += 1;
@@ -91,66 +81,30 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
       }
     }
 
+    /**
+     * A job ends with its report, and the service may have ended the old refresh token: an answer that comes after the
+     * deadline has the new one. Other retailers need not wait for it, the report does.
+     */
+    function waitFor(coming: Promise<boolean>, held: HeldTokens): void {
+      const waiting = coming
+        .then(async (isRenewed) => {
+          if (!isRenewed || !(await isSavedAtLast(held))) return;
+          counts.failed -= 1;
+          counts.renewed += 1;
+        })
+        .finally(() => {
+          late.delete(waiting);
+          retailers.leave(held);
+        });
+      late.add(waiting);
+    }
+
     const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
+    await Promise.all(late);
     const failure = ends.find((end) => end.status === "rejected");
     if (failure) throw failure.reason;
     return { ...counts, stopped: !isAtEnd || isCut };
   };
-
-  /** Looks at the store once more: a retailer that has gone or was renewed since the page was read is not due. */
-  async function renewIfDue(
-    { domainPrefix }: RetailerStatus,
-    withinMs: number | undefined,
-    isStopped: () => boolean,
-  ): Promise<Outcome | "cut off" | undefined> {
-    if (isStopped()) return "cut off";
-    const held = retailers.visit(domainPrefix);
-    try {
-      const stored = await held.look(held.asked, 0);
-      if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
-      if (isStopped()) return "cut off";
-      return await outcomeOf(held, stored);
-    } catch (error) {
-      if (!isStoreFailure(error)) noteFailure(held, error, options);
-      return "failed";
-    } finally {
-      retailers.leave(held); // a million retailers pass through here
-    }
-  }
-
-  async function outcomeOf(held: HeldTokens, stored: TokenSet): Promise<Outcome | undefined> {
-    const isJoining = held.renewing !== undefined;
-    try {
-      const { isIssuedHere } = await renewals.renew(held, stored);
-      if (!isIssuedHere || isJoining) return "elsewhere";
-      return (await isSavedAtLast(held)) ? "renewed" : "failed";
-    } catch (error) {
-      if (error instanceof NotConnectedError) return undefined; // gone: nothing was due
-      return error instanceof ReconnectRequiredError ? "refused" : "failed";
-    }
-  }
-
-  function isDue(status: RetailerStatus, withinMs: number | undefined): boolean {
-    const now = clock();
-    return status.refusedAt === undefined && isDueWithin(status, now, withinMs, renewEarlyMs);
-  }
-
-  function isHeldBack(stored: TokenSet): boolean {
-    return backOff.early(stored.domainPrefix) || isLimited(stored, clock());
-  }
-}
-
-/**
- * A job ends with its report, and its process alone may hold a rotated refresh token that the store did not take. So it
- * goes on trying for a minute, also once it is stopped, and starts no other renewal meanwhile: that one could not be
- * saved either.
- */
-async function isSavedAtLast(held: HeldTokens): Promise<boolean> {
-  for (let tries = 0; held.isUnsaved && tries < SAVE_TRIES; tries += 1) {
-    await sleep(SAVE_AGAIN_AFTER_MS);
-    await held.saveAgain();
-  }
-  return !held.isUnsaved;
 }
 
 function checked(ask: RenewDueAsk): RenewDueAsk & { concurrency: number } {

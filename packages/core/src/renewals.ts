@@ -28,6 +28,8 @@ export interface Renewals {
    * @param stale the set that has to be replaced: one with another version that lives is returned instead.
    */
   renew(held: HeldTokens, stale: TokenSet): Promise<Renewal>;
+  /** What the service may still say after the deadline of a renewal, and its saving: whether new tokens came of it. */
+  comingLate(held: HeldTokens): Promise<boolean> | undefined;
   /** Why no token request may go out for this set right now. */
   blocked(set: TokenSet): RetailPosError | undefined;
   /** Writes on the stored set that the service answered 429, for all processes; if there is one, and the store can. */
@@ -49,7 +51,7 @@ export function renewals(options: RenewalOptions): Renewals {
   const { endpoint, backOff, lock, versions, clientId, clock, events } = options;
   const { limited, noteLimit } = sharedLimits(options);
   const late = lateAnswers({ backOff, versions, events, limited });
-  return { renew, blocked, noteLimit };
+  return { renew, comingLate: late.coming, blocked, noteLimit };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
@@ -77,7 +79,7 @@ export function renewals(options: RenewalOptions): Renewals {
     if (reason) throw new Blocked(reason);
     let answer: TokenAnswer;
     try {
-      const tooLate: Late = (said) => late.keep(held, stored, said);
+      const tooLate: Late = (coming) => late.keep(held, stored, coming);
       answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, tooLate);
     } catch (error) {
       if (error instanceof RateLimitedError) await limited(held, stored, error);

@@ -23,15 +23,18 @@ export interface TokenEndpoint {
   /**
    * 4.3.
    *
-   * @param late told of tokens that come after the deadline: the service has ended the old refresh token by then (R4).
-   * And of a 429, which holds whenever it comes.
+   * @param late given what may still come, if there is no answer in time: tokens, for the service has ended the old
+   * refresh token by then (R4); or a 429, which holds whenever it comes.
    * @throws {ReconnectRequiredError} when the service refuses the refresh token.
    */
   refresh(domainPrefix: DomainPrefix, refreshToken: string, late?: Late): Promise<TokenAnswer>;
 }
 
-/** Whoever hears of an answer that comes after the deadline. */
-export type Late = (answer: TokenAnswer | RateLimitedError) => void;
+/** What comes after the deadline; `undefined` if nothing does, or nothing of use. Never rejects. */
+export type Coming = Promise<TokenAnswer | RateLimitedError | undefined>;
+
+/** Whoever keeps what comes after the deadline. */
+export type Late = (coming: Coming) => void;
 
 /** A usable 2xx answer. */
 export interface TokenAnswer {
@@ -105,15 +108,15 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     late: Late | undefined,
   ): Promise<TokenAnswer> {
     const requestedAt = clock();
-    const tellLate = (answer: Answer) => {
+    const useOf = async (coming: Promise<Answer>) => {
       try {
-        late?.(tokensIn(answer, grant, requestedAt));
+        return tokensIn(await coming, grant, requestedAt);
       } catch (error) {
         // Else there is nothing to keep: that no answer came in time was told already.
-        if (error instanceof RateLimitedError) late?.(error);
+        return error instanceof RateLimitedError ? error : undefined;
       }
     };
-    const answer = await post(options, grant, late && tellLate);
+    const answer = await post(options, grant, late && ((coming) => late(useOf(coming))));
     answered(answer.status);
     return tokensIn(answer, grant, requestedAt);
   }

@@ -25,14 +25,14 @@ export interface Answer {
  * One POST, one deadline over headers and body, redirects not followed: their target would get the secret
  * (behaviour 10).
  *
- * @param late told of an answer that comes after the deadline, within three times that time. Without it, the request
- * is aborted at the deadline.
+ * @param late given what comes after the deadline, within three times that time; it rejects if nothing does. Without
+ * it, the request is aborted at the deadline.
  * @throws {TokenEndpointError} there is no answer.
  */
 export async function post(
   options: PostOptions,
   { domainPrefix, form, secrets }: Grant,
-  late?: (answer: Answer) => void,
+  late?: (coming: Promise<Answer>) => void,
 ): Promise<Answer> {
   const { addresses, timeoutMs, userAgent } = options;
   try {
@@ -69,20 +69,26 @@ class DeadlinePassed extends Error {}
 function withDeadline<T>(
   timeoutMs: number,
   work: (signal: AbortSignal) => Promise<T>,
-  late: ((result: T) => void) | undefined,
+  late: ((coming: Promise<T>) => void) | undefined,
 ): Promise<T> {
   const controller = new AbortController();
   const working = work(controller.signal);
   return within(timeoutMs, working, () => {
     const reason = new DeadlinePassed(`timed out after ${timeoutMs} ms`);
-    if (late) {
-      // No timer of this process, so that it may end. It takes whole numbers only.
-      const end = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs * LATE, LONGEST_TIMER_MS)));
-      end.addEventListener("abort", () => controller.abort(reason), { once: true });
-      working.then(late, () => {}); // that there was no answer is told already
-    } else {
+    if (!late) {
       controller.abort(reason);
+      return reason;
     }
+    // No timer of this process, so that it may end. It takes whole numbers only.
+    const end = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs * LATE, LONGEST_TIMER_MS)));
+    const never = new Promise<never>((_, reject) => {
+      const stop = () => {
+        controller.abort(reason);
+        reject(reason);
+      };
+      end.addEventListener("abort", stop, { once: true });
+    });
+    late(Promise.race([working, never]));
     return reason;
   });
 }

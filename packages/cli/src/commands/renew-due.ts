@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { loadApplication } from "../application-module.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments, wholeNumberIn } from "../arguments.js";
 import { asWrongUse } from "../fleet.js";
-import { print } from "../output.js";
+import { jsonOf, print } from "../output.js";
 import { progressOn } from "../progress.js";
 import { printSum } from "../tally.js";
 import { lengthOf } from "../times.js";
@@ -21,8 +20,8 @@ processes at once renew each retailer once. Ctrl-C stops it: what is under way e
   --help              show this
 
 Exit code: 1 if a renewal failed or the run was stopped. A refused retailer is no failure: it has to
-log in again, and retail-pos list --refused names it. If a renewal failed, the command waits up to
-20 seconds before it ends: an answer that comes late has tokens that must not be lost.
+log in again, and retail-pos list --refused names it. Where the service did not answer in time, the
+command waits at its end, 20 seconds by default: a late answer has tokens that must not be lost.
 `;
 
 const flags = {
@@ -35,9 +34,8 @@ const flags = {
 export async function run(args: string[], terminal: Terminal): Promise<number> {
   const { values, positionals } = readArguments(args, flags);
   expectFlagsOnly(positionals);
-  const { signal, clock, lateMs = 0 } = terminal;
+  const { signal, clock } = terminal;
   const startedAt = clock();
-  const beganAt = performance.now();
   const ask = {
     signal,
     ...(values.within !== undefined && { withinMs: lengthIn("--within", values.within, startedAt) }),
@@ -60,7 +58,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
       clearInterval(showing);
       progress.clear();
     });
-  if (values.json) await print(terminal, JSON.stringify(report));
+  if (values.json) await print(terminal, jsonOf(report));
   else {
     await printSum(terminal, false, [
       ["retailers seen", report.seen],
@@ -74,18 +72,6 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   // The report only counts. Whether the client has an observe, nobody can see from outside.
   if (report.failed > 0)
     terminal.stderr.write("To see why renewals failed, give the client an observe that logs each error.\n");
-  // A request that got no answer in time took no longer than the run, and its answer may be two times that late.
-  const waitMs = Math.min(2 * (performance.now() - beganAt), lateMs);
-  if (report.failed > 0) await forLateAnswers(waitMs, terminal);
   if (report.stopped) terminal.stderr.write("Stopped before the end: the next run renews what is left.\n");
   return report.failed > 0 || report.stopped ? 1 : 0;
-}
-
-/** The process ends with the command, and would take tokens along that come late. */
-async function forLateAnswers(ms: number, { stderr, signal }: Terminal): Promise<void> {
-  if (ms >= 1000)
-    stderr.write(
-      `Waiting ${Math.ceil(ms / 1000)} s for late answers, whose tokens are saved. Ctrl-C ends it.\n`,
-    );
-  await sleep(ms, undefined, signal.aborted ? {} : { signal }).catch(() => {});
 }

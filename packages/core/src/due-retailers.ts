@@ -1,0 +1,91 @@
+import { isStoreFailure, NotConnectedError, ReconnectRequiredError } from "./errors.js";
+import type { HeldTokens } from "./held-tokens.js";
+import { noteFailure } from "./note-renewal-failure.js";
+import type { BackOff } from "./renewal-back-off.js";
+import type { Renewals } from "./renewals.js";
+import { type RetailerStatus, statusOf } from "./retailer-status.js";
+import { sleep } from "./timers.js";
+import type { TokenEvents } from "./token-events.js";
+import { isDueWithin, isLimited } from "./token-life.js";
+import type { TokenSet } from "./token-set.js";
+
+/** What a run of `renewDue` does with one retailer. */
+export interface DueRetailers {
+  isDue(status: RetailerStatus, withinMs: number | undefined): boolean;
+  /** `undefined`: nothing was due. */
+  renewIfDue(
+    held: HeldTokens,
+    withinMs: number | undefined,
+    isStopped: () => boolean,
+  ): Promise<Outcome | "cut off" | undefined>;
+}
+
+export interface DueRetailerOptions {
+  renewals: Renewals;
+  events: TokenEvents;
+  backOff: BackOff;
+  renewEarlyMs: number;
+  clock: () => number;
+}
+
+type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
+
+const SAVE_TRIES = 30;
+const SAVE_AGAIN_AFTER_MS = 2000;
+
+export function dueRetailers(options: DueRetailerOptions): DueRetailers {
+  const { renewals, backOff, renewEarlyMs, clock } = options;
+  return { isDue, renewIfDue };
+
+  /** Looks at the store once more: a retailer that has gone or was renewed since the page was read is not due. */
+  async function renewIfDue(
+    held: HeldTokens,
+    withinMs: number | undefined,
+    isStopped: () => boolean,
+  ): Promise<Outcome | "cut off" | undefined> {
+    if (isStopped()) return "cut off";
+    try {
+      const stored = await held.look(held.asked, 0);
+      if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
+      if (isStopped()) return "cut off";
+      return await outcomeOf(held, stored);
+    } catch (error) {
+      if (!isStoreFailure(error)) noteFailure(held, error, options);
+      return "failed";
+    }
+  }
+
+  async function outcomeOf(held: HeldTokens, stored: TokenSet): Promise<Outcome | undefined> {
+    const isJoining = held.renewing !== undefined;
+    try {
+      const { isIssuedHere } = await renewals.renew(held, stored);
+      if (!isIssuedHere || isJoining) return "elsewhere";
+      return (await isSavedAtLast(held)) ? "renewed" : "failed";
+    } catch (error) {
+      if (error instanceof NotConnectedError) return undefined; // gone: nothing was due
+      return error instanceof ReconnectRequiredError ? "refused" : "failed";
+    }
+  }
+
+  function isDue(status: RetailerStatus, withinMs: number | undefined): boolean {
+    const now = clock();
+    return status.refusedAt === undefined && isDueWithin(status, now, withinMs, renewEarlyMs);
+  }
+
+  function isHeldBack(stored: TokenSet): boolean {
+    return backOff.early(stored.domainPrefix) || isLimited(stored, clock());
+  }
+}
+
+/**
+ * A job ends with its report, and its process alone may hold a rotated refresh token that the store did not take. So it
+ * goes on trying for a minute, also once it is stopped, and starts no other renewal meanwhile: that one could not be
+ * saved either.
+ */
+export async function isSavedAtLast(held: HeldTokens): Promise<boolean> {
+  for (let tries = 0; held.isUnsaved && tries < SAVE_TRIES; tries += 1) {
+    await sleep(SAVE_AGAIN_AFTER_MS);
+    await held.saveAgain();
+  }
+  return !held.isUnsaved;
+}
