@@ -37,13 +37,30 @@ export function dueRetailers(options: DueRetailerOptions): DueRetailers {
   const { renewals, backOff, renewEarlyMs, clock } = options;
   return { isDue, renewIfDue };
 
-  /** Looks at the store once more: a retailer that has gone or was renewed since the page was read is not due. */
+  /**
+   * A job ends with its report, and the service may have ended the old refresh token: an answer that comes after the
+   * deadline has the new one. So the run waits for it, as for the store that does not take what was renewed.
+   */
   async function renewIfDue(
     held: HeldTokens,
     withinMs: number | undefined,
     isStopped: () => boolean,
   ): Promise<Outcome | "cut off" | undefined> {
-    if (isStopped()) return "cut off";
+    const outcome = isStopped() ? "cut off" : await tryToRenew(held, withinMs, isStopped);
+    const cameLate = await renewals.comingLate(held);
+    if (!cameLate && (outcome === undefined || outcome === "cut off")) return outcome;
+    const isSaved = await isSavedAtLast(held);
+    const isRenewed = outcome === "renewed" || (cameLate && (outcome === "failed" || outcome === "refused"));
+    if (!isRenewed) return outcome;
+    return isSaved ? "renewed" : "failed";
+  }
+
+  /** Looks at the store once more: a retailer that has gone or was renewed since the page was read is not due. */
+  async function tryToRenew(
+    held: HeldTokens,
+    withinMs: number | undefined,
+    isStopped: () => boolean,
+  ): Promise<Outcome | "cut off" | undefined> {
     try {
       const stored = await held.look(held.asked, 0);
       if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
@@ -59,8 +76,7 @@ export function dueRetailers(options: DueRetailerOptions): DueRetailers {
     const isJoining = held.renewing !== undefined;
     try {
       const { isIssuedHere } = await renewals.renew(held, stored);
-      if (!isIssuedHere || isJoining) return "elsewhere";
-      return (await isSavedAtLast(held)) ? "renewed" : "failed";
+      return !isIssuedHere || isJoining ? "elsewhere" : "renewed";
     } catch (error) {
       if (error instanceof NotConnectedError) return undefined; // gone: nothing was due
       return error instanceof ReconnectRequiredError ? "refused" : "failed";
@@ -82,7 +98,7 @@ export function dueRetailers(options: DueRetailerOptions): DueRetailers {
  * goes on trying for a minute, also once it is stopped, and starts no other renewal meanwhile: that one could not be
  * saved either.
  */
-export async function isSavedAtLast(held: HeldTokens): Promise<boolean> {
+async function isSavedAtLast(held: HeldTokens): Promise<boolean> {
   for (let tries = 0; held.isUnsaved && tries < SAVE_TRIES; tries += 1) {
     await sleep(SAVE_AGAIN_AFTER_MS);
     await held.saveAgain();

@@ -326,7 +326,10 @@ describe("renewDue, if the service answers after the deadline", () => {
   const timeoutMs = 100;
 
   /** Two retailers that are due. The service does what it always does, but its first answer waits to be let go. */
-  async function withLateAnswer(ask: RenewDueAsk = {}) {
+  async function withLateAnswer(
+    ask: RenewDueAsk = {},
+    body: (regular: Response) => Response | Promise<Response> = (regular) => regular,
+  ) {
     const started = await fleet(2, { timeoutMs, store: memoryStore() });
     started.time.now += 2 * DAY_MS;
     const gate = later<void>();
@@ -335,7 +338,7 @@ describe("renewDue, if the service answers after the deadline", () => {
       late = retailer;
       const answer = regular();
       await gate.promise;
-      return answer;
+      return body(answer);
     });
     const report = started.pos.renewDue({ concurrency: 1, ...ask });
     let isOver = false;
@@ -348,8 +351,8 @@ describe("renewDue, if the service answers after the deadline", () => {
     return { ...started, report, isOver: () => isOver, stored, letGo, next: () => `refresh-${late}-2` };
   }
 
-  test("goes on with the others, and ends when the late tokens are saved", async () => {
-    const { report, isOver, stored, letGo, next, service, types } = await withLateAnswer();
+  test("goes on with the others beside it, and ends when the late tokens are saved", async () => {
+    const { report, isOver, stored, letGo, next, service, types } = await withLateAnswer({ concurrency: 2 });
     await vi.waitFor(() => expect(types()).toContain("renewed"));
     expect(service.spent()).toHaveLength(2);
     expect(isOver()).toBe(false);
@@ -382,9 +385,91 @@ describe("renewDue, if the service answers after the deadline", () => {
     expect(await stored()).toBe(next());
   }, 30_000);
 
-  test("counts as failed what never comes, and what comes without tokens", async () => {
-    const { report, service, types } = await withLateAnswer();
+  /** A retailer that is due. A caller's request for it got no answer in time; that answer waits to be let go. */
+  async function withLateCaller() {
+    const started = await fleet(1, { timeoutMs, store: memoryStore() });
+    started.time.now += 2 * DAY_MS;
+    const gate = later<void>();
+    started.service.next(async (_, regular) => {
+      const answer = regular();
+      await gate.promise;
+      return answer;
+    });
+    await failureOf(started.pos.tokens("shop-0").token());
+    const stored = async () => (await started.store.load("shop-0" as never))?.refreshToken;
+    return { ...started, stored, letGo: () => gate.resolve() };
+  }
+
+  test("waits for the answer that a caller did not get in time, held back as that retailer is", async () => {
+    const { pos, stored, letGo } = await withLateCaller();
+    const report = pos.renewDue();
+    await settled();
+    letGo();
+    expect(await report).toMatchObject({ seen: 1, due: 0, renewed: 0, failed: 0 });
+    expect(await stored()).toBe("refresh-shop-0-2");
+  });
+
+  test("waits for it also where its own request was refused, because the old refresh token is spent", async () => {
+    const { pos, stored, letGo, time, types } = await withLateCaller();
+    time.now += 2_000; // past the back-off
+    const report = pos.renewDue();
+    await vi.waitFor(() => expect(types()).toContain("reconnect_required"));
+    letGo();
+    expect(await report).toMatchObject({ due: 1, renewed: 1, refused: 0 });
+    expect(await stored()).toBe("refresh-shop-0-2");
+  });
+
+  test("keeps late tokens that the store does not take where callers find them, whoever else ran", async () => {
+    const { pos, store, letGo, service, stored, types, report } = await withLateAnswer({ concurrency: 2 });
     await vi.waitFor(() => expect(types()).toContain("renewed"));
+    const other = pos.renewDue();
+    const { save } = store;
+    store.save = () => Promise.reject(new Error("disk full"));
+    letGo();
+    await vi.waitFor(() => expect(types()).toContain("unsaved"), 10_000);
+    const late = service.seen.find(({ form }) => form.get("grant_type") === "refresh_token")?.retailer ?? "";
+    expect((await pos.tokens(late).token()).value).toBe(`access-${late}-2`);
+    expect(service.spent(late)).toHaveLength(1);
+    store.save = save;
+    await Promise.all([report, other]);
+    expect(await stored()).toBe(`refresh-${late}-2`);
+  }, 30_000);
+
+  test("starts nobody else while late tokens cannot be saved", async () => {
+    const { pos, time, service, store } = await fleet(40, { timeoutMs, store: memoryStore() });
+    time.now += 2 * DAY_MS;
+    const { save } = store;
+    store.save = () => Promise.reject(new Error("disk full"));
+    service.always(async (_, regular) => {
+      const answer = regular();
+      await new Promise((resolve) => setTimeout(resolve, timeoutMs * 1.5));
+      return answer;
+    });
+    const report = pos.renewDue({ concurrency: 2 });
+    await new Promise((resolve) => setTimeout(resolve, timeoutMs * 20));
+    expect(service.spent()).toHaveLength(2);
+    store.save = save;
+    service.always(undefined);
+    expect(await report).toMatchObject({ due: 40, renewed: 40, failed: 0 });
+  }, 30_000);
+
+  test("counts an answer without an access token as failed, and saves its refresh token", async () => {
+    const { report, stored, next, letGo, types } = await withLateAnswer(
+      { concurrency: 2 },
+      async (answer) => {
+        const { access_token, ...rest } = (await answer.json()) as { access_token: string };
+        return json(rest);
+      },
+    );
+    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    letGo();
+    expect(await report).toMatchObject({ due: 2, renewed: 1, failed: 1 });
+    expect(await stored()).toBe(next());
+    expect(types().filter((type) => type === "renewed")).toHaveLength(1);
+  });
+
+  test("counts as failed what never comes, and what comes without tokens", async () => {
+    const { report, service } = await withLateAnswer();
     expect(await report).toMatchObject({ due: 2, renewed: 1, failed: 1 });
     const { pos, time } = await fleet(1, { timeoutMs, store: memoryStore() }, service);
     time.now += 2 * DAY_MS;

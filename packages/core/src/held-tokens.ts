@@ -64,6 +64,8 @@ interface Unsettled {
   saving: Promise<void> | undefined;
   /** Logins and disconnects whose save is under way. */
   loggingIn: number;
+  /** Answers that may still come after their deadline. */
+  late: number;
   /** The store holds one of these sets instead of ours; empty if it holds ours. */
   unsavedOver: readonly TokenSet[];
   rejections: Rejections | undefined;
@@ -139,8 +141,8 @@ export class HeldTokens extends HeldSet {
 
   /** Whether dropping this object would lose something: work under way, or an unsaved set. */
   get isNeeded(): boolean {
-    const { look, renewing, saving, loggingIn } = this.#unsettled ?? AT_REST;
-    return Boolean(look || renewing || saving || loggingIn) || this.isUnsaved;
+    const { look, renewing, saving, loggingIn, late } = this.#unsettled ?? AT_REST;
+    return Boolean(look || renewing || saving || loggingIn || late) || this.isUnsaved;
   }
 
   get hasRejections(): boolean {
@@ -305,6 +307,15 @@ export class HeldTokens extends HeldSet {
     return unsettled.renewing;
   }
 
+  /** Work whose tokens this object will hold: until it is over, no other object takes this one's place. */
+  keepFor(work: Promise<unknown>): void {
+    this.#unsettle().late += 1;
+    void work.finally(() => {
+      this.#unsettle().late -= 1;
+      this.#settle();
+    });
+  }
+
   /** Tries again to save the copy. Every use does so until the store takes it. */
   async saveAgain(): Promise<void> {
     await this.#unsettled?.saving; // that attempt may have begun before this call
@@ -458,6 +469,7 @@ const AT_REST: Unsettled = {
   renewing: undefined,
   saving: undefined,
   loggingIn: 0,
+  late: 0,
   unsavedOver: NONE,
   rejections: undefined,
 };

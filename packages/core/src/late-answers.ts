@@ -8,6 +8,7 @@ import type { Coming, TokenAnswer } from "./token-endpoint.js";
 import type { TokenEvents } from "./token-events.js";
 import type { TokenSet } from "./token-set.js";
 import type { Versions } from "./token-set-versions.js";
+import { uselessness } from "./useless-answer.js";
 
 /** Keeps what the service says after the deadline. Nobody waits for it any more, but it holds. */
 export interface LateAnswers {
@@ -40,7 +41,7 @@ export function lateAnswers({ backOff, versions, events, limited }: LateAnswerOp
           said instanceof RateLimitedError ? note(held, stored, said) : save(held, stored, said),
         );
       });
-      coming.add(held, work);
+      held.keepFor(coming.add(held, work));
     },
     coming: (held) => coming.of(held),
     saving: (held) => saving.of(held),
@@ -58,7 +59,7 @@ export function lateAnswers({ backOff, versions, events, limited }: LateAnswerOp
     const { isUnsaved, set } = held;
     if (isUnsaved && set && !mayReplace(set, [stored], next)) return false; // newer, and the store does not know of it
     const kept = await held.replace(stored, next).catch(() => undefined); // told by the store
-    if (kept?.version !== next.version) return false;
+    if (kept?.version !== next.version || uselessness(held, answer)) return false;
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
     events.renewed(stored, next, answer.requestedAt);
     return true;

@@ -1,8 +1,7 @@
 import { checkSignal } from "./abort.js";
 import { pagesThrough, shuffled } from "./all-retailers.js";
 import type { CheckedStore } from "./checked-store.js";
-import { type DueRetailerOptions, dueRetailers, isSavedAtLast } from "./due-retailers.js";
-import type { HeldTokens } from "./held-tokens.js";
+import { type DueRetailerOptions, dueRetailers } from "./due-retailers.js";
 import type { KnownRetailers } from "./known-retailers.js";
 
 /** Options of one run of `renewDue`. */
@@ -47,14 +46,12 @@ const NAMES = ["withinMs", "concurrency", "signal"];
 
 /** Renews every retailer in the store that is due; safe in any number of processes at once (behaviour 14). */
 export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
-  const { store, retailers, renewals, events } = options;
+  const { store, retailers, events } = options;
   const { isDue, renewIfDue } = dueRetailers(options);
 
   return async (ask = {}) => {
     const { withinMs, concurrency, signal } = checked(ask);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
-    /** Of retailers that count as failed for now. */
-    const late = new Set<Promise<void>>();
     const fleet = pagesThrough(store, undefined, events.storeFailed, shuffled);
     let isAtEnd = false;
     let isCut = false;
@@ -71,9 +68,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
         if (!isDue(status, withinMs)) continue;
         const held = retailers.visit(status.domainPrefix);
         const outcome = await renewIfDue(held, withinMs, () => signal?.aborted ?? false);
-        const coming = outcome === "failed" ? renewals.comingLate(held) : undefined;
-        if (coming) waitFor(coming, held);
-        else retailers.leave(held); // a million retailers pass through here
+        retailers.leave(held); // a million retailers pass through here
         if (outcome === "cut off") isCut = true;
         if (!outcome || outcome === "cut off") continue;
         counts.due += 1;
@@ -81,26 +76,7 @@ export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Pr
       }
     }
 
-    /**
-     * A job ends with its report, and the service may have ended the old refresh token: an answer that comes after the
-     * deadline has the new one. Other retailers need not wait for it, the report does.
-     */
-    function waitFor(coming: Promise<boolean>, held: HeldTokens): void {
-      const waiting = coming
-        .then(async (isRenewed) => {
-          if (!isRenewed || !(await isSavedAtLast(held))) return;
-          counts.failed -= 1;
-          counts.renewed += 1;
-        })
-        .finally(() => {
-          late.delete(waiting);
-          retailers.leave(held);
-        });
-      late.add(waiting);
-    }
-
     const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
-    await Promise.all(late);
     const failure = ends.find((end) => end.status === "rejected");
     if (failure) throw failure.reason;
     return { ...counts, stopped: !isAtEnd || isCut };

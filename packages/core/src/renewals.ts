@@ -3,9 +3,7 @@ import {
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
-  RejectedByApiError,
   type RetailPosError,
-  TokenResponseError,
 } from "./errors.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { lateAnswers } from "./late-answers.js";
@@ -19,6 +17,7 @@ import type { TokenEvents } from "./token-events.js";
 import { quiet, type TokenSet } from "./token-set.js";
 import { haveSameAccess, limitOf, refusalOf } from "./token-set-notes.js";
 import type { Versions } from "./token-set-versions.js";
+import { uselessness } from "./useless-answer.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
 export interface Renewals {
@@ -154,12 +153,4 @@ function isRenewed(held: HeldTokens, stored: TokenSet, stale: TokenSet): boolean
 
 function adopted(set: TokenSet): Renewal {
   return { set, isIssuedHere: false };
-}
-
-/** Why callers have no use for an answer. It is saved all the same. */
-function uselessness(held: HeldTokens, { response: { access } }: TokenAnswer): RetailPosError | undefined {
-  if (access && !held.isRejected(access.value)) return undefined;
-  const issued = `The token endpoint of retailer "${held.domainPrefix}" issued`;
-  if (access) return new RejectedByApiError(`${issued} an access token again that the API rejects`, held);
-  return new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
 }

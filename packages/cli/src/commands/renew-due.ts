@@ -20,8 +20,8 @@ processes at once renew each retailer once. Ctrl-C stops it: what is under way e
   --help              show this
 
 Exit code: 1 if a renewal failed or the run was stopped. A refused retailer is no failure: it has to
-log in again, and retail-pos list --refused names it. Where the service did not answer in time, the
-command waits at its end, 20 seconds by default: a late answer has tokens that must not be lost.
+log in again, and retail-pos list --refused names it. Where the service does not answer in time, the
+command waits for 20 seconds more by default: a late answer has tokens that must not be lost.
 `;
 
 const flags = {
