@@ -3,7 +3,7 @@ import { wordsOf } from "./error-message.js";
 import { main } from "./main.js";
 import { READER_GONE } from "./world.js";
 
-/** After an error that nobody caught. A renewal under way takes less, if `timeoutMs` is core's and the store answers. */
+/** After an error that nobody caught. A renewal under way takes less, if `timeoutMs` is core's own. */
 const ENDS_WITHIN_MS = 120_000;
 
 // What an application's module starts, connections above all, would keep this process alive without end: it ends when

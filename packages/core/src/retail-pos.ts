@@ -84,8 +84,8 @@ export interface RetailPos {
    * For a job that runs now and then: renews all tokens in the store that end soon or have ended, so that the next call
    * of a quiet retailer does not wait. A token in the first half of its life is not renewed, nor is one whose refresh
    * token was refused, nor a retailer in a back-off. Runs in many processes at once renew each retailer once
-   * (behaviour 14). It waits for answers that come after `timeoutMs`, up to two times that long, because the service has
-   * ended the old refresh token by then (R4).
+   * (behaviour 14). It waits for answers that come after `timeoutMs`, up to two times that long, because the service
+   * has ended the old refresh token by then (R4).
    *
    * @throws {TypeError} naming what is wrong: `withinMs`, `concurrency`, or a store without `list`.
    * @throws {StoreFailedError} the store could not list; what was under way has ended.
