@@ -127,6 +127,27 @@ describe.skipIf(!executablePath)("the sandbox's pages", () => {
     await page.getByText("No token was issued to this store yet.").waitFor();
   });
 
+  test("a store that is chosen while the timeline of another one is on its way stays chosen", async () => {
+    const sandbox = await started();
+    await login(sandbox, "rosas-bikes");
+    const page = await open(sandbox.url);
+    await isLive(page);
+    await page.evaluate(`
+      const json = Response.prototype.json;
+      Response.prototype.json = function () {
+        const isTimeline = this.url.endsWith("?store=rosas-bikes");
+        return isTimeline ? new Promise((resolve) => { window.arrive = () => resolve(json.call(this)); }) : json.call(this);
+      };
+    `);
+    await login(sandbox, "rosas-bikes");
+    await expect.poll(() => page.evaluate("typeof window.arrive")).toBe("function");
+    const select = page.getByLabel("Store", { exact: true });
+    await select.selectOption("Second Chapter Books");
+    await page.evaluate("window.arrive()");
+    await page.getByText("No token was issued to this store yet.").waitFor();
+    expect(await select.inputValue()).toBe("second-chapter");
+  });
+
   test("after a limit is healed, the console says until when the application remembers it", async () => {
     const sandbox = await started();
     await login(sandbox);

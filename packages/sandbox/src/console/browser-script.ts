@@ -73,7 +73,9 @@ async function redrawTimeline() {
     try {
       const asked = shownStore() ? "?store=" + encodeURIComponent(shownStore()) : "";
       const response = await fetch("/console/timeline" + asked);
-      if (!redrawAgain) showTimeline(await response.json());
+      const piece = await response.json();
+      /* Not if another store was chosen until now: the old one would take its place. */
+      if (!redrawAgain) showTimeline(piece);
     } catch {
       /* The sandbox has ended. The events have as well, and the page says so. */
     }
