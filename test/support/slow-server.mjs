@@ -21,6 +21,12 @@ const routes = {
     for (const name of response.getHeaderNames()) response.removeHeader(name);
     response.end("whole");
   },
+  // Nothing else is done meanwhile.
+  "/busy": (response) => {
+    const endsAt = performance.now() + 1500;
+    while (performance.now() < endsAt);
+    response.end("whole");
+  },
   "/never": (response) => void response.write("whole"),
 };
 const server = createServer((request, response) => void routes[request.url](response));

@@ -1,10 +1,13 @@
 import type { Server, ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Whoever sends people here needs that long to notice that `/ready` says no; until then they are served. */
 const STILL_ACCEPTING_MS = 1500;
 /** From the signal on. Then what is left is ended. */
 const LONGEST_STOP_MS = 10_000;
+/** So many connections wait to be accepted at most, unless `listen` is told otherwise. */
+const MOST_WAITING = 511;
 
 /** Aborted by SIGTERM or SIGINT. The same signal once more ends the process at once. */
 export function stopSignal(): AbortSignal {
@@ -37,9 +40,15 @@ export function closeGracefully(server: Server, stopping: AbortSignal): Promise<
 
   function begin(): void {
     for (const response of underWay) endConnectionAfter(response);
-    // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on each.
-    setTimeout(() => NetServer.prototype.close.call(server), STILL_ACCEPTING_MS);
+    setTimeout(takeNoMore, STILL_ACCEPTING_MS);
     setTimeout(() => server.closeAllConnections(), LONGEST_STOP_MS).unref();
+  }
+
+  async function takeNoMore(): Promise<void> {
+    // Who came while this process was busy still waits: one of them is accepted in each turn of the event loop.
+    for (let turn = 0; turn < MOST_WAITING; turn += 1) await nextTurn();
+    // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on each.
+    NetServer.prototype.close.call(server);
   }
 }
 
