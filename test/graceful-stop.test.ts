@@ -209,6 +209,29 @@ test.for([...(hasRedis ? ["redis"] : []), ...(hasPostgres ? ["postgres"] : [])])
   },
 );
 
+test.for(hasRedis ? ["redis"] : [])(
+  "express-cluster ends when it is told to while a new worker waits for %s, which is away",
+  { timeout: 30_000 },
+  async (engine, { onTestFinished }) => {
+    const way = await wayTo(engine, "unused");
+    onTestFinished(() => way.close());
+    const { child, workers, ended } = await start("examples/express-cluster/dist/server.js", onTestFinished, {
+      STORE: engine,
+      ...way.env,
+    });
+    let problems = "";
+    child.stderr?.on("data", (text) => {
+      problems += text;
+    });
+    way.shut();
+    process.kill(workers[0] as number, "SIGKILL");
+    await expect.poll(() => problems, { timeout: 20_000 }).toContain("died: SIGKILL");
+    await pause(3000); // until the new worker has begun, and waits
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  },
+);
+
 /** Everybody is answered, until no connection can be had; nobody is turned away in the first second. */
 function isCut({ at, error, wasReused }: Visit, toldAt: number): boolean {
   if (error === undefined) return false;

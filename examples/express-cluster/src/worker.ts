@@ -14,17 +14,21 @@ export async function serve(settings: Settings): Promise<void> {
   const stopping = stopSignal(); // Ctrl-C reaches every process; otherwise the primary passes it on
   // A service manager may tell every process itself: then the primary's word is a second signal, and no more than that.
   process.on("SIGTERM", () => {});
+  // This waits while Redis is away. Nothing is under way yet, so the signal may end the process at once.
+  stopping.addEventListener("abort", leave);
   const shared = await engineOf(settings).open(settings);
+  stopping.removeEventListener("abort", leave);
   const server = createServer(createApp(settings, shared, { observe, stopping }));
   closeGracefully(server, stopping);
   server.once("close", () => {
     shared.close();
     cluster.worker?.disconnect();
   });
-  if (stopping.aborted) return; // while we opened; the server closes, and all else with it
   server.listen(settings.port, settings.host);
   await once(server, "listening");
 }
+
+const leave = () => process.exit();
 
 const name = `Worker ${cluster.worker?.id} (process ${process.pid})`;
 
