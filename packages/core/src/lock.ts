@@ -31,12 +31,13 @@ export function underLock<T>(
 ): Promise<T> {
   const start = startedByAnybody(work);
   return new Promise((resolve, reject) => {
+    let isSettled = false;
     // A turn later the lock has asked for its release. In order, so that the work's own result comes first and counts.
-    const succeed = (value: T) => soon(() => resolve(value));
-    const fail = (error: unknown) => soon(() => reject(error));
+    const succeed = (value: T) => soon(() => settle(() => resolve(value)));
+    const fail = (error: () => unknown) => soon(() => settle(() => reject(error())));
     const atWork = () => {
       const result = start();
-      result.then(succeed, fail);
+      result.then(succeed, (error) => fail(() => error));
       return result;
     };
     const asked =
@@ -48,9 +49,16 @@ export function underLock<T>(
       });
     const over = (async () => lock(key, atWork, asked))();
     over.then(
-      () => fail(lockFailed("it did not run its work")),
-      (error) => fail(lockFailed(error)),
+      () => fail(() => lockFailed("it did not run its work")),
+      (error) => fail(() => lockFailed(error)),
     );
+
+    /** The stack of an error that nobody would see cost a login as much as reading the answer. */
+    function settle(how: () => void): void {
+      if (isSettled) return;
+      isSettled = true;
+      how();
+    }
   });
 }
 

@@ -8,6 +8,7 @@ export interface Versions {
   isForeign(version: string): boolean;
 }
 
+const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const MARK = /~[0-9a-z]{7}$/;
 
 /**
@@ -43,9 +44,12 @@ function onePiece(...parts: readonly string[]): string {
 /** 90 random bits of a UUID (RFC 9562) in 16 characters: only the versions of one retailer need to differ. */
 function randomText(): string {
   const hex = crypto.randomUUID().replaceAll("-", "");
-  let bytes = "";
-  for (let at = 0; at < 24; at += 2) bytes += String.fromCharCode(Number.parseInt(hex.slice(at, at + 2), 16));
-  return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_");
+  let text = "";
+  for (let at = 0; at < 24; at += 3) {
+    const twelveBits = Number.parseInt(hex.slice(at, at + 3), 16);
+    text += `${BASE64URL[twelveBits >> 6]}${BASE64URL[twelveBits & 63]}`;
+  }
+  return text;
 }
 
 /** FNV-1a, 32 bits: two client ids should differ; nobody would gain by making them equal. */
