@@ -1,7 +1,6 @@
 import { unlessAborted } from "./abort.js";
 import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import type { HeldTokens } from "./held-tokens.js";
-import { type Callers, joinedCallers, NO_CALLER, ONE_CALLER } from "./joined-callers.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import type { BackOff } from "./renewal-back-off.js";
 import type { Renewals } from "./renewals.js";
@@ -26,7 +25,6 @@ type Rejected = TokenAsk["rejected"];
 export function storedTokenSources(options: StoredTokenSourceOptions): (known: HeldTokens) => TokenSource {
   const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
   const { ofCopy, current } = setsToUse(renewals);
-  const join = joinedCallers(retailers, obtain);
   return sourcesWith({ token, tokenNow });
 
   /** No `async` here: a thousand callers may wait for one renewal, and each waits on one promise less. */
@@ -36,9 +34,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       signal?.throwIfAborted();
       const now = rejected === undefined ? tokenNow(known) : undefined;
       if (now) return promised(now);
-      if (signal) return whileWanted(known, rejected, signal);
-      const joining = rejected === undefined ? join(known) : undefined;
-      return joining ?? obtain(known, ONE_CALLER, rejected);
+      return signal ? whileWanted(known, rejected, signal) : obtain(known, rejected, true);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -47,7 +43,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
   /** For a caller who may leave, and is told of no failure then. */
   async function whileWanted(known: HeldTokens, rejected: Rejected, signal: AbortSignal) {
     try {
-      return await unlessAborted(obtain(known, NO_CALLER, rejected), signal);
+      return await unlessAborted(obtain(known, rejected, false), signal);
     } catch (error) {
       if (!(signal.aborted && error === signal.reason)) events.callerFailed(known.domainPrefix, error);
       throw error;
@@ -64,7 +60,8 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     return set && serve(held, set, now);
   }
 
-  async function obtain(known: HeldTokens, callers: Callers, rejected?: Rejected): Promise<AccessToken> {
+  /** @param isTold whether the failure of this caller is observed. */
+  async function obtain(known: HeldTokens, rejected: Rejected, isTold: boolean): Promise<AccessToken> {
     const held = retailers.of(known.domainPrefix);
     try {
       for (let joined = 0; ; joined += 1) {
@@ -86,7 +83,7 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
         }
       }
     } catch (error) {
-      for (let told = 0; told < callers.told; told += 1) events.callerFailed(known.domainPrefix, error);
+      if (isTold) events.callerFailed(known.domainPrefix, error);
       throw error;
     }
   }

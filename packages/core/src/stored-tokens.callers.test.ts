@@ -53,23 +53,6 @@ describe("abort", () => {
     expect(service.spent()).toHaveLength(1);
   });
 
-  test("of some who wait for one renewal leaves the others: each of their failures is told once", async () => {
-    const { login, service, shop, time, counts } = start();
-    await login();
-    time.now = T0 + DAY_MS;
-    const held = service.holdNext();
-    const controller = new AbortController();
-    const asks = [{}, {}, controller, {}, new AbortController(), controller, {}];
-    const waiting = asks.map((ask) => failureOf(shop.token(ask)));
-    await settled();
-    controller.abort(new Error("gone"));
-    held.answer(new Response("down", { status: 500 }));
-    const failures = await Promise.all(waiting);
-    const told = counts.filter(({ type }) => type === "caller_failed").length;
-    expect(failures.filter((failure) => failure instanceof TokenEndpointError)).toHaveLength(5);
-    expect(told).toBe(5);
-  });
-
   test("of the only caller does not stop the renewal", async () => {
     const { login, service, shop, time, types, value } = start();
     await login();
