@@ -46,7 +46,8 @@ export function closeGracefully(server: Server, stopping: AbortSignal): Promise<
 
   async function takeNoMore(): Promise<void> {
     // Who came while this process was busy still waits: one of them is accepted in each turn of the event loop.
-    for (let turn = 0; turn < MOST_WAITING; turn += 1) await nextTurn();
+    const endsAt = performance.now() + STILL_ACCEPTING_MS;
+    for (let turn = 0; turn < MOST_WAITING && performance.now() < endsAt; turn += 1) await nextTurn();
     // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on each.
     NetServer.prototype.close.call(server);
   }
