@@ -21,14 +21,23 @@ const routes = {
     for (const name of response.getHeaderNames()) response.removeHeader(name);
     response.end("whole");
   },
-  // Nothing else is done meanwhile.
   "/busy": (response) => {
-    const endsAt = performance.now() + 1500;
-    while (performance.now() < endsAt);
+    work(1500);
+    response.end("whole");
+  },
+  "/costly": (response) => {
+    work(60);
     response.end("whole");
   },
   "/never": (response) => void response.write("whole"),
 };
+
+/** The process does nothing else meanwhile. */
+function work(forMs) {
+  const endsAt = performance.now() + forMs;
+  while (performance.now() < endsAt);
+}
+
 const server = createServer((request, response) => void routes[request.url](response));
 closeGracefully(server, stopSignal());
 server.listen(0, "127.0.0.1", () => console.log(`Listening on port ${server.address().port}`));

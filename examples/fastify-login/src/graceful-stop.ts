@@ -45,7 +45,8 @@ export function closeGracefully(server: Server, stopping: AbortSignal): Promise<
   }
 
   async function takeNoMore(): Promise<void> {
-    // Who came while this process was busy still waits: one of them is accepted in each turn of the event loop.
+    // Who came while this process was busy still waits, and one is accepted in each turn of the event loop. For as
+    // long again at most: a turn may be slow.
     const endsAt = performance.now() + STILL_ACCEPTING_MS;
     for (let turn = 0; turn < MOST_WAITING && performance.now() < endsAt; turn += 1) await nextTurn();
     // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on each.
