@@ -53,7 +53,7 @@ export function underLock<T>(
       (error) => fail(() => lockFailed(error)),
     );
 
-    /** The stack of an error that nobody would see cost a login as much as reading the answer. */
+    /** An error is made only for somebody who gets it: its stack costs a login as much as reading the answer. */
     function settle(how: () => void): void {
       if (isSettled) return;
       isSettled = true;
