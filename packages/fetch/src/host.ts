@@ -106,11 +106,10 @@ export class Host {
     return waitLeftMs > 0 && this.#limit.turnAt() - Date.now() <= waitLeftMs;
   }
 
-  /** Everybody who waits is told, and leaves. */
+  /** Everybody who waits is told, and leaves. Nobody starts in between, though the host's turn may have come. */
   dismiss(reason: unknown): void {
-    for (const line of [this.#patient, this.#hasty]) {
-      for (const waiting of line) this.#leave(waiting, reason);
-    }
+    for (const waiting of [...this.#patient, ...this.#hasty]) this.#refuse(waiting, reason);
+    this.#startNext();
   }
 
   get #waiting(): number {
@@ -125,9 +124,13 @@ export class Host {
   }
 
   #leave(waiting: Waiting, reason: unknown): void {
+    this.#refuse(waiting, reason);
+    this.#startNext();
+  }
+
+  #refuse(waiting: Waiting, reason: unknown): void {
     waiting.line?.remove(waiting);
     waiting.fail(reason);
-    this.#startNext();
   }
 
   /** Of a call's patience, as soon as the wait is known. If it is not enough, the call does not wait for the turn. */

@@ -399,6 +399,20 @@ test("close() tells those who wait for their turn; a 429 that comes after it is 
   expect(second).toEqual({ status: 429 });
 });
 
+test("close() tells all who wait, also once their turn has come and the timer is late", async () => {
+  const sentAt = answering({ status: 429, headers: { "Retry-After": "1" } }, {});
+  const fetch = retailFetch({ perHost: 2, wait429Ms: 20 * SECOND });
+  const calls = [calling(fetch, 0)];
+  await vi.advanceTimersByTimeAsync(1);
+  for (let n = 1; n < 20; n += 1) calls.push(calling(fetch, n));
+  await vi.advanceTimersByTimeAsync(1);
+  vi.setSystemTime(Date.now() + 2 * SECOND);
+  await fetch.close();
+  await vi.advanceTimersByTimeAsync(20 * SECOND);
+  for (const call of calls) expect(call.error).toMatchObject({ code: "closed" });
+  expect(sentAt).toHaveLength(1);
+});
+
 test("nothing stays of a host that has said what cannot matter any more", async () => {
   const headers = {
     "X-RateLimit-Remaining": "2",
