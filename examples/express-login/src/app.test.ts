@@ -246,6 +246,16 @@ describe("the page of a store", () => {
     sandbox.fault(404, { endpoint: "api" });
     expect(await open("/products")).toMatchObject({ body: expect.stringContaining(`<h1>${store}</h1>`) });
   });
+
+  test("does not wait for ever for an API that does not answer", { timeout: 30_000 }, async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    await logIn();
+    sandbox.fault("silence", { endpoint: "api", times: 2 });
+    expect(await open("/products")).toMatchObject({
+      status: 500,
+      body: expect.stringContaining("That did not work"),
+    });
+  });
 });
 
 describe("a login that fails gets a page that says why", () => {

@@ -18,6 +18,9 @@ export interface Shelves {
   readonly readAt: PlainTime;
 }
 
+/** Without a limit a page waits five minutes for an API that does not answer, and so does a process that stops. */
+const LONGEST_CALL_MS = 5000;
+
 /** With fewer pieces than this a product runs low. */
 const PLENTY = 10;
 
@@ -38,7 +41,7 @@ export async function readShelves(retailer: RetailerClient, clock = Date.now): P
 
 /** @throws {Error} the API did not answer with products. */
 export async function readProducts(retailer: RetailerClient): Promise<Product[]> {
-  const answer = await retailer.fetch("api/products");
+  const answer = await retailer.fetch("api/products", { signal: AbortSignal.timeout(LONGEST_CALL_MS) });
   if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
   return ((await answer.json()) as { data: Product[] }).data;
 }
@@ -49,7 +52,7 @@ export async function readProducts(retailer: RetailerClient): Promise<Product[]>
  */
 async function nameOf(retailer: RetailerClient): Promise<string> {
   try {
-    const answer = await retailer.fetch("api/retailer");
+    const answer = await retailer.fetch("api/retailer", { signal: AbortSignal.timeout(LONGEST_CALL_MS) });
     const { data } = (await answer.json()) as { data?: { name?: unknown } };
     if (answer.ok && typeof data?.name === "string" && data.name.trim() !== "") return data.name;
   } catch {}

@@ -11,6 +11,9 @@ interface Sale {
   quantity: number;
 }
 
+/** Without a limit a call waits five minutes for an API that does not answer, and so does a process that stops. */
+const LONGEST_CALL_MS = 5000;
+
 /** What is on the shelves, and how much of it was sold: two calls of the API, joined. */
 export async function stockOf(retailer: RequestBearer) {
   const [products, sales] = await Promise.all([
@@ -25,7 +28,7 @@ export async function stockOf(retailer: RequestBearer) {
 }
 
 async function read<T>(retailer: RequestBearer, path: string): Promise<T[]> {
-  const answer = await retailer.fetch(path);
+  const answer = await retailer.fetch(path, { signal: AbortSignal.timeout(LONGEST_CALL_MS) });
   if (!answer.ok) throw new Error(`${path}: the API answered ${answer.status}`);
   return ((await answer.json()) as { data: T[] }).data;
 }
