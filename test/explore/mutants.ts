@@ -264,13 +264,13 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "who joined is given what has ended",
-    "const isGood = !isJoining || joined > 0 || held.isLive(renewed);",
+    "const isGood = !isJoining || held.isLiveAccess(access, clock());",
     "const isGood = true || isJoining;",
     { story: "a day passes in a renewal" },
   ),
   swapped(
     "who joined is told an old verdict",
-    "if (!isJoining || joined > 0 || !isVerdict(error)) throw error;",
+    "if (!isJoining || !isVerdict(error)) throw error;",
     "throw error;",
     { story: "refused, then logged in" },
   ),

@@ -1,10 +1,9 @@
 import { unlessAborted } from "./abort.js";
-import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
+import { awaitedTokens } from "./awaited-token.js";
 import type { HeldTokens } from "./held-tokens.js";
 import type { KnownRetailers } from "./known-retailers.js";
 import type { BackOff } from "./renewal-back-off.js";
 import type { Renewals } from "./renewals.js";
-import { setsToUse } from "./set-to-use.js";
 import type { TokenEvents } from "./token-events.js";
 import { isLimited, isRefused, renewalDueAt } from "./token-life.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
@@ -19,12 +18,10 @@ export interface StoredTokenSourceOptions {
   events: TokenEvents;
 }
 
-type Rejected = TokenAsk["rejected"];
-
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function storedTokenSources(options: StoredTokenSourceOptions): (known: HeldTokens) => TokenSource {
   const { retailers, renewals, backOff, renewEarlyMs, clock, events } = options;
-  const { ofCopy, current } = setsToUse(renewals);
+  const awaited = awaitedTokens({ renewals, serve, clock });
   return sourcesWith({ token, tokenNow });
 
   /** No `async` here: a thousand callers may wait for one renewal, and each waits on one promise less. */
@@ -34,18 +31,28 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
       signal?.throwIfAborted();
       const now = rejected === undefined ? tokenNow(known) : undefined;
       if (now) return promised(now);
-      return signal ? whileWanted(known, rejected, signal) : obtain(known, rejected, true);
+      const held = retailers.of(known.domainPrefix);
+      const token = awaited(held, rejected);
+      return signal ? unlessGone(held, token, signal) : token.catch(toldOf(held));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
+  /** Each caller's failure is told by itself, in the asynchronous context of that caller. */
+  function toldOf({ domainPrefix }: HeldTokens): (error: unknown) => never {
+    return (error) => {
+      events.callerFailed(domainPrefix, error);
+      throw error;
+    };
+  }
+
   /** For a caller who may leave, and is told of no failure then. */
-  async function whileWanted(known: HeldTokens, rejected: Rejected, signal: AbortSignal) {
+  async function unlessGone(held: HeldTokens, token: Promise<AccessToken>, signal: AbortSignal) {
     try {
-      return await unlessAborted(obtain(known, rejected, false), signal);
+      return await unlessAborted(token, signal);
     } catch (error) {
-      if (!(signal.aborted && error === signal.reason)) events.callerFailed(known.domainPrefix, error);
+      if (!(signal.aborted && error === signal.reason)) events.callerFailed(held.domainPrefix, error);
       throw error;
     }
   }
@@ -58,34 +65,6 @@ export function storedTokenSources(options: StoredTokenSourceOptions): (known: H
     const isServed = held.isTrusted(now) && held.access !== undefined && held.isLiveAccess(held.access, now);
     const set = isServed ? held.set : undefined; // only here: a thousand callers may wait for a token that ended
     return set && serve(held, set, now);
-  }
-
-  /** @param isTold whether the failure of this caller is observed. */
-  async function obtain(known: HeldTokens, rejected: Rejected, isTold: boolean): Promise<AccessToken> {
-    const held = retailers.of(known.domainPrefix);
-    try {
-      for (let joined = 0; ; joined += 1) {
-        const set = ofCopy(held, rejected) ?? (await current(held, rejected));
-        if (held.isLive(set)) return serve(held, set);
-        const isJoining = held.renewing !== undefined;
-        const reason = isJoining ? undefined : renewals.blocked(set);
-        if (reason) throw reason;
-        try {
-          const renewed = (await renewals.renew(held, set)).set;
-          // Ended while it was saved: good for who asked, not for who joined later. Reported by now: good for nobody.
-          const isGood = !isJoining || joined > 0 || held.isLive(renewed);
-          if (isGood && !held.isRejected(renewed.access.value)) return renewed.access;
-        } catch (error) {
-          // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
-          if (held.set && held.isLive(held.set)) return held.set.access;
-          // A renewal that began before this call may not know of a login that came between; the next one began later.
-          if (!isJoining || joined > 0 || !isVerdict(error)) throw error;
-        }
-      }
-    } catch (error) {
-      if (isTold) events.callerFailed(known.domainPrefix, error);
-      throw error;
-    }
   }
 
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
@@ -129,8 +108,4 @@ function sourcesWith(functions: Functions): (known: HeldTokens) => TokenSource {
 async function promised(access: AccessToken): Promise<AccessToken> {
   void access.value;
   return access;
-}
-
-function isVerdict(error: unknown): boolean {
-  return error instanceof NotConnectedError || error instanceof ReconnectRequiredError;
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DAY_MS, failureOf, type Script, settled, start, T0 } from "../testing/fake-service.js";
@@ -53,6 +54,23 @@ describe("abort", () => {
     expect(service.spent()).toHaveLength(1);
   });
 
+  test("of some who wait for one renewal leaves the others: each of their failures is told once", async () => {
+    const { login, service, shop, time, counts } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    const held = service.holdNext();
+    const controller = new AbortController();
+    const asks = [{}, {}, controller, {}, new AbortController(), controller, {}];
+    const waiting = asks.map((ask) => failureOf(shop.token(ask)));
+    await settled();
+    controller.abort(new Error("gone"));
+    held.answer(new Response("down", { status: 500 }));
+    const failures = await Promise.all(waiting);
+    const told = counts.filter(({ type }) => type === "caller_failed").length;
+    expect(failures.filter((failure) => failure instanceof TokenEndpointError)).toHaveLength(5);
+    expect(told).toBe(5);
+  });
+
   test("of the only caller does not stop the renewal", async () => {
     const { login, service, shop, time, types, value } = start();
     await login();
@@ -96,6 +114,63 @@ describe("abort", () => {
     time.now += 1000;
     expect(await value()).toBe("access-shop-2");
   });
+});
+
+describe("callers who wait for one renewal", () => {
+  test("are each told of its failure in an asynchronous context of their own", async () => {
+    const caller = new AsyncLocalStorage<number>();
+    const told: unknown[] = [];
+    const { login, service, shop, time } = start({
+      observe: ({ type }) => {
+        if (type === "caller_failed") told.push(caller.getStore());
+      },
+    });
+    await login();
+    time.now = T0 + DAY_MS;
+    const held = service.holdNext();
+    const asks = [{}, {}, { signal: new AbortController().signal }, {}];
+    const waiting = asks.map((ask, index) => caller.run(index, () => failureOf(shop.token(ask))));
+    await settled();
+    held.answer(new Response("down", { status: 500 }));
+    await Promise.all(waiting);
+    expect(told.sort()).toEqual([0, 1, 2, 3]);
+  });
+
+  const cacheMs = 20_000;
+  const lookedAt = T0 + DAY_MS - 30_000;
+  for (const [edge, endsAt] of [
+    ["ends", T0 + DAY_MS],
+    ["is no longer fresh", lookedAt + cacheMs],
+  ] as const) {
+    for (const tick of [1, 2, 3, 4, 5, 6]) {
+      test(`and one for whom the copy ${edge} between two looks at the clock, before look ${tick}`, async () => {
+        let looksLeft = Number.POSITIVE_INFINITY;
+        const clock = () => {
+          looksLeft -= 1;
+          if (looksLeft === 0) time.now += 1;
+          return time.now;
+        };
+        const time = { now: T0 };
+        const { login, service, shop } = start({ clock, cacheMs }, undefined, time);
+        await login();
+        time.now = lookedAt;
+        const held = service.holdNext();
+        expect((await shop.token()).value).toBe("access-shop-1"); // its renewal is under way from here
+        time.now = endsAt - 1;
+        looksLeft = tick;
+        const atTheEdge = shop.token();
+        await settled();
+        looksLeft = Number.POSITIVE_INFINITY;
+        time.now = T0 + DAY_MS + 1000;
+        const later = shop.token();
+        await settled();
+        held.release();
+        expect((await atTheEdge).value).toMatch(/^access-shop-[12]$/);
+        expect((await later).value).toBe("access-shop-2");
+        expect(service.spent()).toHaveLength(1);
+      });
+    }
+  }
 });
 
 describe("a failure never poisons the next call", () => {
