@@ -12,9 +12,13 @@ const PROCESSES = 4;
 const CALLERS = 250;
 const ALL = PROCESSES * CALLERS;
 /** Each of a retailer of its own: who lost a refresh token in one is as good as new in the next. */
-const EXPIRIES = 5;
+const EXPIRIES = 20;
+/** In fresh processes, where hardly anything is compiled and most of it runs for the first time. */
+const FIRST = 5;
+/** Those that count: by the eleventh, a herd takes as long as the one before it. */
+const LATER = 10;
 /** Time enough for all processes to have called once before the token ends. */
-const LIFETIME_MS = 2000;
+const LIFETIME_MS = 700;
 
 export default {
   id: "herd-processes",
@@ -24,6 +28,7 @@ export default {
   quickRounds: 1,
   figures: {
     ratio: "time, of the floor",
+    first: "the same of the first five expiries in fresh processes",
     looked: "of it: until the store was looked at, under the lock",
     answered: "until the token endpoint answered",
     saved: "until the set was saved",
@@ -33,6 +38,7 @@ export default {
   },
   targets: ["ours, Redis", "ours, PostgreSQL", "ours, SQLite"].flatMap((row) => [
     { row, figure: "ratio", atMost: 1.15 },
+    { row, figure: "first", atMost: 1.15 },
     { row, figure: "requests", exactly: 1 },
     { row, figure: "callers", exactly: ALL },
   ]),
@@ -44,6 +50,7 @@ export default {
         return severalExpiries(service, kind);
       });
       const ratios = ratioTo(results, "floor", ({ tookMs }) => tookMs);
+      const firstRatios = ratioTo(results, "floor", ({ firstTookMs }) => firstTookMs);
       const rows = {};
       for (const [kind, name] of Object.entries(names)) {
         if (kind === "floor") continue;
@@ -52,6 +59,7 @@ export default {
         const isServed = callers === ALL; // how fast callers are turned away is no figure
         rows[name] = {
           ratio: isServed ? ratios.get(kind) : null,
+          first: isServed ? firstRatios.get(kind) : null,
           ...(isServed && partsOf(results.get(kind), results.get("floor"))),
           requests: most(of("requests")),
           callers,
@@ -71,7 +79,7 @@ function partsOf(rounds, floor) {
   return Object.fromEntries(Object.keys(rounds[0].parts).map((step) => [step, share(step)]));
 }
 
-/** Over the expiries: the median of the time, the worst of what must not happen. */
+/** The median of the time, of those expiries that count for it; of all, the worst of what must not happen. */
 async function severalExpiries(service, kind) {
   const engine = kind.match(/postgres|sqlite/)?.[0] ?? "redis";
   const name = `bench_herd_${process.pid}`;
@@ -93,25 +101,25 @@ async function severalExpiries(service, kind) {
       );
       expiries.push(await summary(service, login, outcomes));
     }
-    const of = (figure) => expiries.map((expiry) => expiry[figure]);
+    const later = expiries.slice(-LATER);
     return {
-      tookMs: median(of("tookMs")),
-      callers: least(of("callers")),
-      requests: most(of("requests")),
-      ...(expiries[0].parts && {
-        parts: Object.fromEntries(
-          Object.keys(expiries[0].parts).map((step) => [
-            step,
-            median(expiries.map(({ parts }) => parts[step])),
-          ]),
-        ),
-      }),
+      firstTookMs: median(of("tookMs", expiries.slice(0, FIRST))),
+      tookMs: median(of("tookMs", later)),
+      callers: least(of("callers", expiries)),
+      requests: most(of("requests", expiries)),
+      ...(later[0].parts && { parts: medians(of("parts", later)) }),
     };
   } finally {
     await Promise.allSettled(processes.map((worker) => worker.ask("close")));
     await shared.remove();
     await shared.close();
   }
+}
+
+const of = (figure, expiries) => expiries.map((expiry) => expiry[figure]);
+
+function medians(parts) {
+  return Object.fromEntries(Object.keys(parts[0]).map((step) => [step, median(of(step, parts))]));
 }
 
 /** How long each step took of the process that sent the token request; then the others were served. */
