@@ -1,6 +1,7 @@
-// pnpm bench [--quick] [scenario ...]: runs the scenarios, prints what came of them, and publishes the figures.
+// pnpm bench [--quick | --print] [scenario ...]: runs the scenarios, prints what came of them, publishes the figures.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { commitOf } from "./lib/commit.mjs";
 import { plot } from "./lib/plot.mjs";
 import { details, markdown, resultOf, writeBetweenMarkers } from "./lib/report.mjs";
 
@@ -23,7 +24,7 @@ const HERE = new URL("./", import.meta.url);
 const DOCS = new URL("../docs/", HERE);
 
 const { values, positionals: named } = parseArgs({
-  options: { quick: { type: "boolean", default: false } },
+  options: { quick: { type: "boolean", default: false }, print: { type: "boolean", default: false } },
   allowPositionals: true,
 });
 
@@ -43,11 +44,12 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 
+const commit = await commitOf(HERE);
 const fresh = new Map();
 for (const scenario of all) {
   if (named.length > 0 && !scenario.names.some((name) => named.includes(name))) continue;
   await runOne(scenario);
-  if (!values.quick) await publish(); // at once: all of them take more than an hour, and one may hang
+  if (!values.quick && !values.print) await publish(); // at once: all of them take more than an hour, and one may hang
 }
 
 async function runOne(scenario) {
@@ -56,7 +58,7 @@ async function runOne(scenario) {
   process.stderr.write(`${title}\n`);
   try {
     const node = (await scenario.node?.()) ?? process.version;
-    const ran = { rounds: values.quick ? quickRounds : rounds, node };
+    const ran = { rounds: values.quick ? quickRounds : rounds, node, commit };
     const rows = await scenario.run({
       rounds: ran.rounds,
       quick: values.quick,

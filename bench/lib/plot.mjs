@@ -5,6 +5,8 @@ import { slimSvg } from "./slim-svg.mjs";
 const COLUMNS = 2;
 const WIDTH = 300;
 const OURS = "#0b6e4f";
+/** Rows of ours to which the target of the panel does not apply. */
+const OURS_BESIDE = "#8fc3b0";
 const OTHERS = "#b9c0c8";
 const FLOOR = "#6b7480";
 const NAMES = { http: "HTTP" };
@@ -57,9 +59,14 @@ function panel({ title, figures, targets, rows }) {
   const isOurs = (row) =>
     isNamed ? row.startsWith("ours") : !targets.some(({ noMoreThan }) => noMoreThan === row);
   const figure = Object.keys(figures).find((key) => Object.values(rows).some((row) => isNumber(row[key])));
+  const aimed = targets.filter((one) => one.figure === figure).map(({ row = "ours" }) => row);
+  const colorOf = (row) => {
+    if (!isOurs(row)) return OTHERS;
+    return aimed.length === 0 || aimed.includes(row) ? OURS : OURS_BESIDE;
+  };
   const values = Object.entries(rows)
     .filter(([, row]) => isNumber(row[figure]))
-    .map(([row, { [figure]: value }]) => ({ row, value, label: label(value), ours: isOurs(row) }));
+    .map(([row, { [figure]: value }]) => ({ row, value, label: label(value), color: colorOf(row) }));
   const target = targets.find((one) => one.figure === figure && (one.row ?? "ours").startsWith("ours"));
   const aim = target && (target.atMost ?? target.atLeast ?? target.exactly);
   const [scenario, ...what] = title.split(": ");
@@ -94,10 +101,7 @@ function panel({ title, figures, targets, rows }) {
         mark: { type: "bar", height: 13, cornerRadiusEnd: 2 },
         encoding: {
           x,
-          color: {
-            condition: { test: "datum.ours", value: OURS },
-            value: OTHERS,
-          },
+          color: { field: "color", type: "nominal", scale: null },
         },
       },
       {

@@ -5,7 +5,7 @@ const OURS = "ours";
 /**
  * What is kept of a scenario: everything that does not depend on the machine.
  *
- * @param ran `{ rounds, node }`: how often, and on which Node.
+ * @param ran `{ rounds, node, commit }`: how often, on which Node, of which commit.
  */
 export function resultOf({ id, title, floor, figures, targets = [] }, rows, ran) {
   const checked = targets.map((target) => ({ ...target, reached: reached(target, rows) }));
@@ -30,9 +30,16 @@ function rounded(rows) {
   );
 }
 
-/** The whole of the figures as Markdown: one line for each target, then a table for each scenario. */
+/** The whole of the figures as Markdown: of which commit, one line for each target, a table for each scenario. */
 export function markdown(results) {
-  return [summary(results), ...results.map(details)].join("\n\n");
+  return [origin(results), summary(results), ...results.map(details)].join("\n\n");
+}
+
+/** One whole run has one commit; of scenarios that ran by themselves each may have another. */
+function origin(results) {
+  const commits = [...new Set(results.map(({ ran }) => ran.commit))];
+  if (commits.length === 1) return `Every scenario ran at commit ${commits[0]}.`;
+  return `The scenarios ran at different commits (${commits.join("; ")}): each table names its own.`;
 }
 
 function summary(results) {
@@ -53,23 +60,23 @@ function summary(results) {
   return table([["scenario", "the floor", "figure", "ours", "target"], ...lines]);
 }
 
-export function details({ title, figures, ran, rows }) {
+export function details({ id, title, figures, ran, rows }) {
   const keys = Object.keys(figures);
   const lines = Object.entries(rows).map(([row, values]) => [
     row.startsWith(OURS) ? `**${row}**` : row,
     ...keys.map((key) => shown(values[key])),
   ]);
   const heading = `### ${title[0].toUpperCase()}${title.slice(1)}`;
-  const rounds = ran ? `${ran.rounds} rounds on Node ${ran.node.replace("v", "")}` : "Of an earlier run";
-  return `${heading}\n\n${rounds}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
+  const rounds = ran.rounds === 1 ? "one round" : `${ran.rounds} rounds`;
+  const how = `\`pnpm bench ${id}\`: ${rounds} on Node ${ran.node.replace("v", "")}, commit ${ran.commit}`;
+  return `${heading}\n\n${how}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
 }
 
 function aim({ atMost, atLeast, exactly, noMoreThan }, value) {
   if (noMoreThan !== undefined) return `≤ ${noMoreThan}: ${value}`;
-  if (exactly !== undefined) return `${exactly}`;
-  return [atLeast !== undefined && `≥ ${atLeast}`, atMost !== undefined && `≤ ${atMost}`]
-    .filter(Boolean)
-    .join(", ");
+  if (exactly !== undefined) return exactly.toLocaleString("en");
+  if (atLeast !== undefined && atMost !== undefined) return `from ${atLeast} to ${atMost}`;
+  return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost.toLocaleString("en")}`;
 }
 
 function shown(value) {
