@@ -123,7 +123,10 @@ export class ReconnectRequiredError extends RetailPosError {
   }
 }
 
-/** The token endpoint answered 429 (section 8): nothing is sent for this retailer before `retryAt`. */
+/**
+ * Nothing is sent to this retailer's token endpoint before `retryAt`. It answered 429 (section 8); or this is a login,
+ * and the last code was refused, too many wait, or what is left of the limit is kept for renewals. The message says.
+ */
 export class RateLimitedError extends RetailPosError {
   declare readonly code: "rate_limited";
   /** When the next token request for this retailer may go out, epoch milliseconds. */
@@ -133,13 +136,18 @@ export class RateLimitedError extends RetailPosError {
   declare readonly headers: Readonly<Record<string, string>>;
 
   /** @param now the instant the error is made, epoch milliseconds; `Retry-After` counts from it. */
-  constructor(retryAt: number, now: number, rateLimit?: RateLimit, details: RetailPosErrorDetails = {}) {
-    super(
-      "rate_limited",
-      503,
-      `The token endpoint${ofRetailer(details)} is rate limited; next request at ${new Date(retryAt).toISOString()}`,
-      details,
-    );
+  constructor(
+    retryAt: number,
+    now: number,
+    rateLimit?: RateLimit,
+    details: RetailPosErrorDetails & {
+      /** What the token endpoint's retry waits for, after "The token endpoint"; default "is rate limited". */
+      why?: string;
+    } = {},
+  ) {
+    const { why = "is rate limited" } = details;
+    const message = `The token endpoint${ofRetailer(details)} ${why}; next request at ${new Date(retryAt).toISOString()}`;
+    super("rate_limited", 503, message, details);
     this.retryAt = retryAt;
     if (rateLimit) this.rateLimit = rateLimit;
     this.headers = { "Retry-After": String(Math.max(1, Math.ceil((retryAt - now) / 1000))) };

@@ -50,7 +50,11 @@ describe("exchanges of one retailer", () => {
     const held = service.holdNext();
     const waiting = Array.from({ length: 100 }, (_, at) => pos.exchange("shop", `code-${at}`));
     const error = await failureOf(pos.exchange("shop", "one more"));
-    expect(error).toMatchObject({ code: "rate_limited", retryAt: T0 + 1000 });
+    expect(error).toMatchObject({
+      code: "rate_limited",
+      retryAt: T0 + 1000,
+      message: expect.stringContaining("is asked by 100 logins already; next request at"),
+    });
     held.answer(json({ access_token: "a", refresh_token: "r", expires_in: 60 }));
     expect(await Promise.all(waiting)).toHaveLength(100);
     expect(service.seen).toHaveLength(100);
@@ -129,7 +133,11 @@ describe("after a refused code", () => {
       const sent = service.seen.length;
       const error = await failureOf(pos.exchange("shop", "a person's"));
       expect(error).toBeInstanceOf(RateLimitedError);
-      expect(error).toMatchObject({ retryAt: time.now + pauseMs, status: 503 });
+      expect(error).toMatchObject({
+        retryAt: time.now + pauseMs,
+        status: 503,
+        message: expect.stringContaining('of retailer "shop" refused the last code; next request at'),
+      });
       time.now += pauseMs - 1;
       expect(await failureOf(pos.exchange("shop", "a person's"))).toBeInstanceOf(RateLimitedError);
       expect(service.seen).toHaveLength(sent);
@@ -189,6 +197,7 @@ describe("the reserve for renewals", () => {
       retryAt: T0 + 300_000,
       rateLimit: { limit: 100, remaining },
       headers: { "Retry-After": "300" },
+      message: expect.stringContaining("has little left of its rate limit, kept for renewals; next request"),
     });
     expect(service.seen).toHaveLength(1);
     await pos.exchange("other", "code");

@@ -30,6 +30,7 @@ const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
 /** This part of the limit is for renewals. */
 const RESERVE = 0.1;
+const RESERVED = "has little left of its rate limit, kept for renewals";
 /** From this many retailers on, those without news for longest are dropped. */
 const MOST_RETAILERS = 20_000;
 
@@ -41,9 +42,11 @@ export function loginBackOff(clock: () => number): LoginBackOff {
       const known = retailers.get(domainPrefix);
       if (!known) return undefined;
       const now = clock();
-      const retryAt = Math.max(afterRefusal(known, now), afterReserve(known, now));
+      const [refusedUntil, reservedUntil] = [afterRefusal(known, now), afterReserve(known, now)];
+      const retryAt = Math.max(refusedUntil, reservedUntil);
       if (retryAt <= now) return undefined;
-      return new RateLimitedError(retryAt, now, known.rateLimit, { domainPrefix });
+      const why = reservedUntil < refusedUntil ? "refused the last code" : RESERVED;
+      return new RateLimitedError(retryAt, now, known.rateLimit, { domainPrefix, why });
     },
     answered(domainPrefix, rateLimit) {
       const isReserveLeft = !isReserve(rateLimit);

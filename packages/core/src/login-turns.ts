@@ -67,6 +67,7 @@ export function loginTurns({ lock, clientId, clock }: LoginTurnOptions): LoginTu
 
   function tooMany(domainPrefix: DomainPrefix): RateLimitedError {
     const now = clock();
-    return new RateLimitedError(now + RETRY_AFTER_MS, now, undefined, { domainPrefix });
+    const why = `is asked by ${MOST_WAITING} logins already`;
+    return new RateLimitedError(now + RETRY_AFTER_MS, now, undefined, { domainPrefix, why });
   }
 }

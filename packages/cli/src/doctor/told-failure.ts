@@ -25,7 +25,7 @@ const SIGNS: Readonly<Record<ToldFailure, RegExp>> = {
     /\bstate_(?:unknown|missing|expired)\b|No login is under way in this (?:session|browser)|The browser sent no cookie of a session back|The state is none of the logins under way|We could not match this login: it was used|is not part of a login that was started here|This login took longer than 15 minutes/,
   code_refused: /\bcode_refused\b|The service refused the code|The service did not take this login: its/,
   client_refused: /\bclient_refused\b|The service refuses this application/,
-  rate_limited: /\brate_limited\b|is rate limited; next request at/,
+  rate_limited: /\brate_limited\b|; next request at \d/,
   retailer_not_accepted:
     /\bretailer_not_accepted\b|does not accept logins of this retailer|This store cannot log in here/,
   token_endpoint_failed:
