@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { parseDomainPrefix } from "./domain-prefix.js";
-import { inPlainWords, withoutSecrets } from "./errors-without-secrets.js";
+import { codeBehind, inPlainWords, withoutSecrets } from "./errors-without-secrets.js";
 import { personalToken } from "./personal-token.js";
 import { requestBearer } from "./request-bearer.js";
 import { retailPos } from "./retail-pos.js";
@@ -33,6 +33,38 @@ describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", ()
     const { withoutSecrets } = await import("./errors-without-secrets.js");
     const cleaned = withoutSecrets(Object.assign(new Error(SECRET), { config: SECRET }), [SECRET]);
     expect(inspect(cleaned, { showHidden: true, depth: 9 })).not.toContain(SECRET);
+  });
+});
+
+describe("codeBehind", () => {
+  const coded = (code: unknown, cause?: unknown) => Object.assign(new Error("failed", { cause }), { code });
+
+  test.each([
+    ["the error's own", coded("closed"), "closed"],
+    ["its cause's", new TypeError("fetch failed", { cause: coded("ENOTFOUND") }), "ENOTFOUND"],
+    ["the one furthest down", coded("UND_ERR_SOCKET", coded("ECONNRESET", new Error("a"))), "ECONNRESET"],
+    ["one above a cause that has none that is plain", coded("ETIMEDOUT", coded("a b")), "ETIMEDOUT"],
+  ])("finds %s", (_, error, code) => {
+    expect(codeBehind(error, [SECRET])).toBe(code);
+  });
+
+  test.each([
+    ["no error", undefined],
+    ["null", null],
+    ["a number", coded(20)],
+    ["a sentence", coded("it failed")],
+    ["what may be a token", coded("a1b2C3d4")],
+    ["a long text", coded("A".repeat(200))],
+    ["a secret", coded("CANARY")],
+    ["a getter that throws", Object.defineProperty({}, "code", { get: () => JSON.parse("{") })],
+  ])("says nothing of %s", (_, error) => {
+    expect(codeBehind(error, [SECRET, "CANARY"])).toBeUndefined();
+  });
+
+  test("ends with causes in a circle", () => {
+    const error = coded("ECONNRESET");
+    error.cause = error;
+    expect(codeBehind(error, [])).toBe("ECONNRESET");
   });
 });
 

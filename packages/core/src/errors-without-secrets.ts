@@ -18,6 +18,27 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
   });
 }
 
+/** `ENOTFOUND`, `UND_ERR_SOCKET`, `closed`: short words all in one case, as no token is written. */
+const CODE = /^(?:[A-Z][A-Z0-9]{1,15}(?:_[A-Z0-9]{1,15}){0,4}|[a-z]{2,16}(?:_[a-z]{2,16}){0,4})$/;
+/** A chain of causes that is longer is not followed. */
+const MOST_CAUSES = 5;
+
+/**
+ * The `code` nearest to where an error began: of the last of its causes that has one.
+ *
+ * @returns undefined if none of them has a plain one, or if it shows a secret.
+ */
+export function codeBehind(error: unknown, secrets: readonly string[]): string | undefined {
+  let found: string | undefined;
+  let one = error;
+  for (let causes = 0; causes <= MOST_CAUSES && one !== undefined; causes += 1) {
+    const code = read(one, "code");
+    if (typeof code === "string" && CODE.test(code) && !shows(code, secrets)) found = code;
+    one = read(one, "cause");
+  }
+  return found;
+}
+
 /**
  * An error as it may be shown if nobody knows which secrets it repeats: a store failed that holds them. Of the message
  * only plain words stay: nothing but letters, at most 14 of them. Everything else might be a token.

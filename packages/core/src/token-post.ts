@@ -2,7 +2,7 @@ import { type Addresses, tokenUrl } from "./addresses.js";
 import { bodyOf } from "./answer-body.js";
 import { within } from "./deadline.js";
 import { TokenEndpointError } from "./errors.js";
-import { withoutSecrets } from "./errors-without-secrets.js";
+import { codeBehind, withoutSecrets } from "./errors-without-secrets.js";
 import type { Grant } from "./token-grants.js";
 
 export interface PostOptions {
@@ -55,12 +55,19 @@ export async function post(
     };
     return await withDeadline(timeoutMs, work, late);
   } catch (error) {
-    const why = error instanceof DeadlinePassed ? `no answer within ${timeoutMs} ms` : "the network failed";
+    const why =
+      error instanceof DeadlinePassed ? `no answer within ${timeoutMs} ms` : failure(error, secrets);
     throw new TokenEndpointError(
       `The token endpoint of retailer "${domainPrefix}" could not be used: ${why}`,
       { domainPrefix, cause: withoutSecrets(error, secrets) },
     );
   }
+}
+
+/** `fetch` says "fetch failed", and keeps what happened (`ENOTFOUND`, `ECONNREFUSED`) in a cause of a cause. */
+function failure(error: unknown, secrets: readonly string[]): string {
+  const code = codeBehind(error, secrets);
+  return code === undefined ? "the network failed" : `the network failed (${code})`;
 }
 
 class DeadlinePassed extends Error {}
