@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { get } from "node:https";
 import { tmpdir } from "node:os";
@@ -40,6 +41,16 @@ test("--host-per-store makes it a host for each store", async () => {
   const { output, printed } = run("--port", "0", "--host-per-store");
   await printed(/Ctrl-C/);
   expect(parseEnv(output())["RETAIL_POS_BASE_URL"]).toMatch(/^http:\/\/\{domain_prefix\}\.localhost:\d+$/);
+});
+
+test("--host-per-store says what /etc/hosts needs, if the system does not resolve the stores' names", async () => {
+  const isResolved = await lookup("harbour-coffee.localhost").then(
+    () => true,
+    () => false,
+  );
+  const { output, printed } = run("--port", "0", "--host-per-store", "--stores", "2");
+  await printed(isResolved ? /Ctrl-C/ : /127\.0\.0\.1 .*\n\n/);
+  expect(/^127\.0\.0\.1 harbour-coffee\.localhost \S+\.localhost$/m.test(output())).toBe(!isResolved);
 });
 
 test("--scopes is told beside the settings, also as a line of an .env file", async () => {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { lookup } from "node:dns/promises";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { SandboxOptions } from "./options.js";
@@ -49,6 +50,9 @@ const flags = {
   help: { type: "boolean", short: "h" },
 } as const;
 
+/** Longer lines of /etc/hosts are cut by some systems. */
+const HOSTS_IN_A_LINE = 8;
+
 type Values = {
   [name in keyof typeof flags]?: (typeof flags)[name]["type"] extends "boolean" ? boolean : string;
 };
@@ -73,6 +77,7 @@ async function main(): Promise<void> {
   });
   if (certificateFile !== undefined) writeCertificate(certificateFile, sandbox.certificate ?? "");
   process.stdout.write(welcome(sandbox, options, certificateFile));
+  if (options.hostPerStore) await warnOfUnknownHosts(sandbox);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void sandbox.close());
 }
 
@@ -182,6 +187,29 @@ RETAIL_POS_REDIRECT_URI=${application.redirectUri}${scope ? `\nRETAIL_POS_SCOPE=
   Ctrl-C ends it.
 
 `;
+}
+
+/** Browsers resolve these names by themselves, many systems do not: an application would only see `ENOTFOUND`. */
+async function warnOfUnknownHosts({ stores }: Sandbox): Promise<void> {
+  const hosts = stores.map(({ domainPrefix }) => `${domainPrefix}.localhost`);
+  const [first = ""] = hosts;
+  if (await isKnown(first)) return;
+  const lines: string[] = [];
+  for (let at = 0; at < hosts.length; at += HOSTS_IN_A_LINE)
+    lines.push(`127.0.0.1 ${hosts.slice(at, at + HOSTS_IN_A_LINE).join(" ")}`);
+  process.stderr.write(`  This system does not resolve ${first}. Browsers do, applications on it cannot, until
+  these lines are in /etc/hosts:
+
+${lines.join("\n")}
+
+`);
+}
+
+async function isKnown(host: string): Promise<boolean> {
+  return lookup(host).then(
+    () => true,
+    () => false,
+  );
 }
 
 function trustedBy(certificateFile: string): string {
