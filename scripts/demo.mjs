@@ -53,10 +53,11 @@ function portFrom(name, otherwise) {
   return Number(text);
 }
 
-/** A port in use is the usual reason; the way out is another one. */
+/** A port in use is the usual reason; the way out is another one. Node's error is the sandbox's cause. */
 function giveUp(error) {
-  const isPort = /in use|EADDRINUSE/.test(error.message);
-  const why = isPort ? "a port is in use. Choose others: PORT=3001 SANDBOX_PORT=4011" : error.message;
+  const { code, port } = error.cause ?? error;
+  const isTaken = code === "EADDRINUSE";
+  const why = isTaken ? `port ${port} is in use. Choose others: PORT=3001 SANDBOX_PORT=4011` : error.message;
   console.error(`The demo could not start: ${why}`);
   process.exit(1);
 }
