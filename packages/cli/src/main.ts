@@ -54,7 +54,8 @@ export async function main([name, ...args]: string[], terminal: Terminal): Promi
   }
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load) return runCommand(name, await load(), args, terminal);
-  stderr.write("retail-pos: there is no such command\nTry retail-pos --help.\n");
+  const names = Object.keys(commands).join(", ");
+  stderr.write(`retail-pos: there is no such command; there are ${names}\nTry retail-pos --help.\n`);
   return 2;
 }
 
