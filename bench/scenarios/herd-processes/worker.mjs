@@ -1,4 +1,4 @@
-// One of the processes: 250 callers at each expiry.
+// One of the processes: so many callers at each expiry.
 import { tokenServiceAt } from "../../lib/service.mjs";
 import { obeying } from "../growth/standing-process.mjs";
 import { now, open } from "./contestants.mjs";
@@ -8,13 +8,11 @@ const MARGIN_MS = 50;
 
 let service;
 let opened;
-let isIdle;
 
 obeying({
-  async open({ kind, engine, name, address, isFirst }) {
+  async open({ kind, engine, name, address }) {
     service = tokenServiceAt(address);
     opened = await open(kind, engine, name, service);
-    isIdle = kind === "floor" && !isFirst;
   },
   async herd({ login, callers }) {
     // Everybody has been at work: the token is known, and a connection to the token endpoint is open.
@@ -24,7 +22,7 @@ obeying({
     if (now() >= start) throw new Error("Too slow a machine: the token ended before every process was ready");
     await new Promise((resolve) => setTimeout(resolve, start - now()));
     opened.steps.length = 0;
-    return { ...(await herd(login.retailer, start, isIdle ? 0 : callers)), start, steps: opened.steps };
+    return { ...(await herd(login.retailer, start, callers)), start, steps: opened.steps };
   },
   close: async () => opened?.close(),
 });
