@@ -43,6 +43,16 @@ describe("codeBehind", () => {
     ["the error's own", coded("closed"), "closed"],
     ["its cause's", new TypeError("fetch failed", { cause: coded("ENOTFOUND") }), "ENOTFOUND"],
     ["the one furthest down", coded("UND_ERR_SOCKET", coded("ECONNRESET", new Error("a"))), "ECONNRESET"],
+    [
+      "one of many words",
+      new TypeError("fetch failed", { cause: coded("UNABLE_TO_GET_ISSUER_CERT_LOCALLY") }),
+      "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+    ],
+    [
+      "one of OpenSSL's alerts",
+      coded("ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE"),
+      "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE",
+    ],
     ["one above a cause that has none that is plain", coded("ETIMEDOUT", coded("a b")), "ETIMEDOUT"],
   ])("finds %s", (_, error, code) => {
     expect(codeBehind(error, [SECRET])).toBe(code);

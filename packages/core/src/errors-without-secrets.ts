@@ -18,8 +18,11 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
   });
 }
 
-/** `ENOTFOUND`, `UND_ERR_SOCKET`, `closed`: short words all in one case, as no token is written. */
-const CODE = /^(?:[A-Z][A-Z0-9]{1,15}(?:_[A-Z0-9]{1,15}){0,4}|[a-z]{2,16}(?:_[a-z]{2,16}){0,4})$/;
+/**
+ * `ENOTFOUND`, `UNABLE_TO_GET_ISSUER_CERT_LOCALLY`, `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`, `closed`: short words,
+ * all in one case, as no token is written.
+ */
+const CODE = /^(?:[A-Z][A-Z0-9]{1,15}(?:[_/][A-Z0-9]{1,15}){0,8}|[a-z]{2,16}(?:_[a-z]{2,16}){0,4})$/;
 /** A chain of causes that is longer is not followed. */
 const MOST_CAUSES = 5;
 

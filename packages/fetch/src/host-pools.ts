@@ -18,7 +18,7 @@ interface HostPool {
   connected: number;
   /** Connections whose answer ended in this turn of the event loop: undici uses them again in the next. */
   resting: number;
-  /** Requests that wait for one of those. */
+  /** Requests that wait for that turn: for one of those connections, or behind such a request. */
   deferred: number;
 }
 
@@ -59,8 +59,8 @@ export class HostPools {
     // It knows both shapes of a handler; its types know one.
     const watched = whenOver(handler, () => this.#over(host)) as Dispatcher.DispatchHandler;
     const send = () => host.pool.dispatch(options as Dispatcher.DispatchOptions, watched);
-    if (host.deferred >= host.resting) return send();
-    // A call right after another one would open a second connection.
+    if (host.resting === 0 && host.deferred === 0) return send();
+    // A call right after another one would open a second connection; and those that follow stay behind it.
     host.deferred += 1;
     setImmediate(() => {
       host.deferred -= 1;

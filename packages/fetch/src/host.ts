@@ -94,10 +94,8 @@ export class Host {
     const now = Date.now();
     const turnBefore = Math.max(this.#limit.turnAt(), now);
     this.#limit.learn(status, headers, { now, sentAt });
-    const longer = this.#limit.turnAt() - turnBefore;
-    if (longer > 0) {
-      for (const waiting of this.#patient) this.#spend(waiting, longer);
-    }
+    const longerMs = Math.max(this.#limit.turnAt(), now) - turnBefore;
+    for (const waiting of this.#patient) this.#spend(waiting, longerMs);
     this.#startNext();
   }
 
@@ -133,10 +131,14 @@ export class Host {
     waiting.fail(reason);
   }
 
-  /** Of a call's patience, as soon as the wait is known. If it is not enough, the call does not wait for the turn. */
+  /**
+   * Of a call's patience, as soon as the wait is known. If it is not enough, the call does not wait for the turn.
+   *
+   * @param ms below 0, the turn comes sooner than was known: that much was not needed.
+   */
   #spend(waiting: Waiting, ms: number): void {
     if (ms <= waiting.waitLeftMs) {
-      waiting.waitLeftMs -= ms;
+      waiting.waitLeftMs = Math.min(waiting.waitLeftMs - ms, this.#options.wait429Ms);
       return;
     }
     this.#patient.remove(waiting);

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
 import {
   BasicTracerProvider,
@@ -70,6 +71,18 @@ describe("a fetch in the place of the global one", () => {
       vi.stubGlobal("fetch", async () => answer);
       for (const round of [1, 2]) expect(await fetch(`${STORE}/${round}`)).toBe(answer);
     }
+  });
+
+  test("may give bodies that are Node's streams: a 429 is waited out all the same", async () => {
+    const limited = Readable.from(["slow down"]);
+    const answers = [
+      { status: 429, headers: new Headers({ "Retry-After": "1" }), body: limited },
+      { status: 200, headers: new Headers(), body: Readable.from(["served"]) },
+    ];
+    vi.stubGlobal("fetch", async () => answers.shift());
+    fetch = retailFetch({ wait429Ms: 5000 });
+    expect((await fetch(STORE)).status).toBe(200);
+    expect(limited.destroyed).toBe(true);
   });
 
   test("may throw at once", async () => {

@@ -86,6 +86,18 @@ describe("connections to one host", () => {
     expect(api.came).toEqual(Array.from({ length: 50 }, (_, n) => `/products?n=${n}`));
   });
 
+  test("serve them in their order, also right after an answer, and over several connections", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const answered = Promise.all([text(fetch(`${api.origin}/slow`)), text(fetch(`${api.origin}/slow`))]);
+      await answered;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await text(fetch(products(0)));
+      await Promise.all([text(fetch(products(1))), text(fetch(products(2)))]); // in the turn in which that ended
+    }
+    const wanted = Array.from({ length: 20 }, () => [0, 1, 2].map((n) => `/products?n=${n}`)).flat();
+    expect(api.came.filter((path) => path !== "/slow")).toEqual(wanted);
+  });
+
   test("are one host's own: another one's calls do not wait", async () => {
     const other = await apiServer(answer);
     fetch = retailFetch({ perHost: 1 });

@@ -81,7 +81,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
       );
       const isLimited = isAnswerOf(call, answer) && answer.status === 429;
       if (!isLimited || closed || !host.canWait(place)) return answer;
-      answer.body?.cancel().catch(() => {}); // nobody will read it
+      discard(answer.body);
     }
   }
 
@@ -117,6 +117,13 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
       return closed;
     },
   });
+}
+
+/** Nobody will read it. A `fetch` in the built-in's place may give one of Node's streams. */
+function discard(body: unknown): void {
+  const stream = body as { cancel?(): Promise<void>; destroy?(): void } | null | undefined;
+  if (stream?.cancel) stream.cancel().catch(() => {});
+  else stream?.destroy?.();
 }
 
 /** undici's own member of `RequestInit`, which the platform's types do not know. */

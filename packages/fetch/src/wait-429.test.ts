@@ -195,6 +195,27 @@ describe("a 429 is waited for", () => {
     expect((sentAt[2] ?? 0) - (sentAt[0] ?? 0)).toBe(9 * SECOND + 21);
   });
 
+  test("with the patience it had, if the turn comes sooner than was known", async () => {
+    const sentAt: number[] = [];
+    const headers = [
+      { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": String(Math.floor(Date.now() / SECOND) + 60) },
+      { "Retry-After": "5" },
+      { "Retry-After": "15" },
+    ];
+    vi.stubGlobal("fetch", async () => {
+      const n = sentAt.push(Date.now()) - 1;
+      await new Promise((resolve) => setTimeout(resolve, 20 + n));
+      return new Response("", { status: n === 1 || n === 2 ? 429 : 200, headers: headers[n] ?? {} });
+    });
+    const fetch = retailFetch({ perHost: 2, wait429Ms: 70 * SECOND });
+    const calls = [1, 2, 3].map((n) => calling(fetch, n));
+    await vi.advanceTimersByTimeAsync(30 * SECOND);
+    expect(calls).toEqual([{ status: 200 }, { status: 200 }, { status: 200 }]);
+    // The third waited for the minute first, then for five seconds and for fifteen; it was not sent in between.
+    const waitedMs = sentAt.map((at) => at - (sentAt[0] ?? 0));
+    expect(waitedMs).toEqual([0, 0, 5021, 20_043, expect.any(Number)]);
+  });
+
   test("and asked again, as long as there is patience left for the whole of the next wait", async () => {
     const sentAt = answering({ status: 429, headers: { "Retry-After": "4" } });
     const call = calling(retailFetch({ wait429Ms: 10 * SECOND }), 1);

@@ -53,6 +53,23 @@ test("--host-per-store says what /etc/hosts needs, if the system does not resolv
   expect(/^127\.0\.0\.1 harbour-coffee\.localhost \S+\.localhost$/m.test(output())).toBe(!isResolved);
 });
 
+test("--host-per-store names the hosts that are missing, and no other", async () => {
+  const system = `
+    import dns from "node:dns/promises";
+    import { syncBuiltinESMExports } from "node:module";
+    dns.lookup = async (host) => {
+      if (host !== "harbour-coffee.localhost") throw new Error("ENOTFOUND");
+    };
+    syncBuiltinESMExports();`;
+  const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(system)}`;
+  const flags = ["--port", "0", "--host-per-store", "--stores", "3"];
+  const { output, printed } = startCommand(bin, flags, { env: { NODE_OPTIONS } });
+  await printed(/127\.0\.0\.1 .*\n\n/);
+  const [line = ""] = /^127\.0\.0\.1 .*$/m.exec(output()) ?? [];
+  expect(line).not.toContain("harbour-coffee");
+  expect(line.split(" ")).toHaveLength(3);
+});
+
 test("--scopes is told beside the settings, also as a line of an .env file", async () => {
   const { output, printed } = run("--port", "0", "--scopes", "products:read,sales:read");
   await printed(/Ctrl-C/);

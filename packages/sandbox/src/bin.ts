@@ -77,8 +77,8 @@ async function main(): Promise<void> {
   });
   if (certificateFile !== undefined) writeCertificate(certificateFile, sandbox.certificate ?? "");
   process.stdout.write(welcome(sandbox, options, certificateFile));
-  if (options.hostPerStore) await warnOfUnknownHosts(sandbox);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void sandbox.close());
+  if (options.hostPerStore) await warnOfUnknownHosts(sandbox);
 }
 
 interface Asked {
@@ -191,9 +191,11 @@ RETAIL_POS_REDIRECT_URI=${application.redirectUri}${scope ? `\nRETAIL_POS_SCOPE=
 
 /** Browsers resolve these names by themselves, many systems do not: an application would only see `ENOTFOUND`. */
 async function warnOfUnknownHosts({ stores }: Sandbox): Promise<void> {
-  const hosts = stores.map(({ domainPrefix }) => `${domainPrefix}.localhost`);
-  const [first = ""] = hosts;
-  if (await isKnown(first)) return;
+  const all = stores.map(({ domainPrefix }) => `${domainPrefix}.localhost`);
+  const known = await Promise.all(all.map(isKnown));
+  const hosts = all.filter((_, index) => !known[index]);
+  const [first] = hosts;
+  if (first === undefined) return;
   const lines: string[] = [];
   for (let at = 0; at < hosts.length; at += HOSTS_IN_A_LINE)
     lines.push(`127.0.0.1 ${hosts.slice(at, at + HOSTS_IN_A_LINE).join(" ")}`);
