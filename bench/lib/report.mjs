@@ -68,7 +68,7 @@ export function details({ id, title, figures, ran, rows }) {
   ]);
   const heading = `### ${title[0].toUpperCase()}${title.slice(1)}`;
   const rounds = ran.rounds === 1 ? "one round" : `${ran.rounds} rounds`;
-  const how = `\`pnpm bench ${id}\`: ${rounds} on Node ${ran.node.replace("v", "")}, commit ${ran.commit}`;
+  const how = `\`pnpm bench --print ${id}\`: ${rounds} on Node ${ran.node.replace("v", "")}, commit ${ran.commit}`;
   return `${heading}\n\n${how}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
 }
 
