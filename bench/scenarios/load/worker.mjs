@@ -13,6 +13,8 @@ let service;
 let shared;
 let pos;
 let retailers;
+/** The token requests of this process, and when each was begun. */
+const begun = [];
 
 obeying({
   async open({ engine, name, address, retailers: all }) {
@@ -20,7 +22,7 @@ obeying({
     service = tokenServiceAt(address);
     shared = await engines[engine](name, { max: 1 });
     const { store, lock } = shared.tokens;
-    pos = retailPos({ ...APPLICATION, authUrl: address, baseUrl: service.baseUrl, store, lock });
+    pos = retailPos({ ...APPLICATION, authUrl: address, baseUrl: service.baseUrl, store, lock, observe });
   },
   async call({ callers, forMs }) {
     const until = Date.now() + forMs;
@@ -29,10 +31,14 @@ obeying({
     const handedOut = new Map();
     const count = { calls: 0, failed: 0, why: {} };
     await Promise.all(Array.from({ length: callers }, () => caller(until, handedOut, count)));
-    return { ...count, statements: statements() - before, expired: await wrongOnes(handedOut) };
+    return { ...count, begun, statements: statements() - before, expired: await wrongOnes(handedOut) };
   },
   close: async () => shared?.close(),
 });
+
+function observe({ type, domainPrefix, startedAt }) {
+  if (type === "token_request") begun.push({ retailer: domainPrefix, at: startedAt });
+}
 
 async function caller(until, handedOut, count) {
   while (Date.now() < until) {
