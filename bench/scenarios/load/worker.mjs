@@ -6,6 +6,11 @@ import { engines } from "../growth/populations.mjs";
 import { obeying } from "../growth/standing-process.mjs";
 
 const A_SECOND_MS = 1000;
+/**
+ * Fifty processes take turns on a few cores, so one may be stopped between core's look at the clock and its caller's.
+ * That was 95 ms at most in a run which noted both. A bearer that ended in between was good when it was handed out.
+ */
+const STOPPED_MS = 250;
 /** So many bearers are asked about at once. */
 const AT_ONCE = 1000;
 
@@ -64,7 +69,7 @@ async function wrongOnes(handedOut) {
     const known = await service.issued(some.map(([value]) => value));
     wrong += some.filter(([, { retailer, at }], index) => {
       const { retailer: owner, expiresAt } = known[index] ?? {};
-      return owner !== retailer || !(at <= expiresAt);
+      return owner !== retailer || !(at <= expiresAt + STOPPED_MS);
     }).length;
   }
   return wrong;
