@@ -25,7 +25,7 @@ export default {
   rounds: 1,
   figures: {
     requests: "token requests in the time for one, at most",
-    failed: "callers that failed",
+    failed: "calls that failed",
     expired: "ended or foreign bearers",
     calls: "calls",
     renewals: "renewals",
