@@ -159,7 +159,7 @@ const SITES: { name: string; make: Make; pages: Record<string, [string, Story]> 
   {
     name: "hono-login",
     make: (settings, more) => getRequestListener(createHono(settings, more).fetch),
-    pages: { ...PAGES, ...only(["a declined login", "a login that the service limits"]) },
+    pages: { ...PAGES, ...named(["a declined login", "a login that the service limits"]) },
   },
   {
     name: "fastify-login",
@@ -168,7 +168,7 @@ const SITES: { name: string; make: Make; pages: Record<string, [string, Story]> 
       await app.ready();
       return app.routing;
     },
-    pages: only(["the page of a store", "the question before a store is disconnected", "a declined login"]),
+    pages: named(["the page of a store", "the question before a store is disconnected", "a declined login"]),
   },
   {
     name: "nest-login",
@@ -177,7 +177,7 @@ const SITES: { name: string; make: Make; pages: Record<string, [string, Story]> 
       await app.init();
       return app.getHttpAdapter().getInstance();
     },
-    pages: only([
+    pages: named([
       "the page of a store",
       "the question before a store is disconnected",
       "a declined login",
@@ -203,7 +203,7 @@ const SITES: { name: string; make: Make; pages: Record<string, [string, Story]> 
       );
     },
     pages: {
-      ...only(["the first page", "the page of a store", "an address that does not exist"]),
+      ...named(["the first page", "the page of a store", "an address that does not exist"]),
       "forty calls at once": [
         "Harbour Coffee Roasters",
         loggedIn(async (page) => {
@@ -271,7 +271,8 @@ type Make = (
   more: Pick<RetailPosOptions, "clock" | "cacheMs" | "acceptRetailer">,
 ) => RequestListener | Promise<RequestListener>;
 
-function only(names: readonly string[]): Record<string, [string, Story]> {
+/** Some of the pages, by their names. */
+function named(names: readonly string[]): Record<string, [string, Story]> {
   return Object.fromEntries(
     Object.entries({ ...PAGES, ...CALLBACKS }).filter(([name]) => names.includes(name)),
   );
