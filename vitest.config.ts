@@ -5,6 +5,9 @@ import { sources } from "./test/support/sources.js";
 
 const { fast, real } = lanes();
 
+// Machines have other things to do, and `FUZZ_RUNS` may ask for millions of cases.
+const patience = process.env["FUZZ_RUNS"] ? 3_600_000 : 60_000;
+
 // Tests run on the sources, so a failure points at the line to change; what is
 // published (dist/) is built first and is what child processes and browsers see.
 export default defineConfig(({ mode }) => ({
@@ -13,8 +16,8 @@ export default defineConfig(({ mode }) => ({
   },
   test: {
     maxWorkers: availableParallelism(), // and not one less: many a test waits, for a lease to run out or for npm
-    // Machines have other things to do, and `FUZZ_RUNS` may ask for millions of cases.
-    testTimeout: process.env["FUZZ_RUNS"] ? 3_600_000 : 60_000,
+    testTimeout: patience,
+    hookTimeout: patience, // to remove what npm installed takes longer than ten seconds while the disk is busy
     projects: [
       {
         extends: true,
