@@ -1,18 +1,23 @@
 /**
- * Runs `once(contestant, round)` for every contestant, round by round and one after the other. Each round
- * begins with another one, so that nobody always runs first, or behind the same neighbour.
+ * Runs `once(contestant, round)` for every contestant, round by round and one after the other, in a new order each
+ * round: nobody always runs first, or always behind the same neighbour.
  *
  * @returns {Promise<Map<any, any[]>>} the results of each contestant, one per round.
  */
 export async function interleaved(contestants, rounds, once) {
   const results = new Map(contestants.map((contestant) => [contestant, []]));
   for (let round = 0; round < rounds; round += 1) {
-    const first = round % contestants.length;
-    for (const contestant of [...contestants.slice(first), ...contestants.slice(0, first)]) {
+    for (const contestant of shuffled(contestants)) {
       results.get(contestant).push(await once(contestant, round));
     }
   }
   return results;
+}
+
+/** A copy in random order: each order is as likely as any other. */
+export function shuffled(all) {
+  const left = [...all];
+  return all.map(() => left.splice(Math.floor(Math.random() * left.length), 1)[0]);
 }
 
 export function median(values) {

@@ -1,7 +1,7 @@
 import { contestant, RENEWING } from "../contestants/index.mjs";
 import { nodeOf } from "../lib/node-versions.mjs";
 import { startCommanded } from "../lib/process.mjs";
-import { interleaved, median, ratioTo } from "../lib/rounds.mjs";
+import { interleaved, median, ratioTo, shuffled } from "../lib/rounds.mjs";
 import { tokenService } from "../lib/service.mjs";
 
 const SERVER = new URL("./http/server.mjs", import.meta.url);
@@ -70,7 +70,7 @@ export default [
 async function oneRound(service, load, { framework, requests, execPath }) {
   const servers = new Map();
   try {
-    for (const file of FILES) servers.set(file, await started(service, framework, file, execPath));
+    for (const file of shuffled(FILES)) servers.set(file, await started(service, framework, file, execPath));
     const slice = (file) => measure(load, servers.get(file), requests);
     await interleaved(FILES, REQUESTS_BEFORE / requests, slice);
     const results = await interleaved(FILES, SLICES, slice);
