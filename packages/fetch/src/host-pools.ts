@@ -1,6 +1,7 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher, Pool } from "undici";
 import { whenOver } from "./connection-in-use.js";
 import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
+import { poolOfClients } from "./host-client.js";
 
 /** Token requests have connections of their own, so that no call of the API stands before one. */
 export type Kind = "api" | "token";
@@ -94,7 +95,7 @@ export class HostPools {
       keepAliveMs > 0
         ? { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs }
         : { pipelining: 0 };
-    return new Pool(origin, { connections: kind === "api" ? perHost : null, ...kept });
+    return poolOfClients(origin, { connections: kind === "api" ? perHost : null, ...kept });
   }
 
   #over(host: HostPool): void {
