@@ -7,6 +7,8 @@ import { UnreadAnswer } from "./unread-answer.js";
  * answer that is garbage-collected before anybody began to read it. A redirect is one more request of the same call.
  */
 export class UnderWay implements Connections {
+  /** What the caller gave. A `Request` follows the signal it was made with only as long as somebody holds it. */
+  readonly given: unknown;
   readonly #connections: Connections;
   readonly #over: () => void;
   /** Whoever may still need a connection. At first the caller, until {@link answered}. */
@@ -15,9 +17,10 @@ export class UnderWay implements Connections {
   /** The answer to the last request. */
   #last: UnreadAnswer | undefined;
 
-  constructor(connections: Connections, over: () => void) {
+  constructor(connections: Connections, over: () => void, given: unknown) {
     this.#connections = connections;
     this.#over = over;
+    this.given = given;
   }
 
   get isMockActive(): boolean {

@@ -34,6 +34,8 @@ export class Host {
   readonly #patient = new Line();
   readonly #hasty = new Line();
   #underWay = 0;
+  /** Calls that have not ended: who was answered 429 may have to wait once more. */
+  #places = 0;
   #numbers = 0;
   /** For the moment at which somebody who waits may start, or at which there is nothing to remember any more. */
   #timer: NodeJS.Timeout | undefined;
@@ -47,9 +49,10 @@ export class Host {
     return this.#options.name;
   }
 
-  /** For a call that comes now. */
+  /** For a call that comes now. It has the place until {@link ended}. */
   place(isRepeatable: boolean): Place {
     this.#numbers += 1;
+    this.#places += 1;
     return { number: this.#numbers, waitLeftMs: isRepeatable ? this.#options.wait429Ms : 0 };
   }
 
@@ -83,6 +86,12 @@ export class Host {
     });
   }
 
+  /** A call that had a place has its answer, or failed. */
+  ended(): void {
+    this.#places -= 1;
+    this.#startNext();
+  }
+
   /** The connection of a call is free again. */
   left(): void {
     this.#underWay -= 1;
@@ -95,7 +104,7 @@ export class Host {
     const turnBefore = Math.max(this.#limit.turnAt(), now);
     this.#limit.learn(status, headers, { now, sentAt });
     const longerMs = Math.max(this.#limit.turnAt(), now) - turnBefore;
-    for (const waiting of this.#patient) this.#spend(waiting, longerMs);
+    if (longerMs !== 0) for (const waiting of this.#patient) this.#spend(waiting, longerMs);
     this.#startNext();
   }
 
@@ -178,7 +187,7 @@ export class Host {
   #wakeLater(now: number): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const isIdle = this.#underWay === 0 && this.#waiting === 0;
+    const isIdle = this.#underWay === 0 && this.#places === 0;
     if (!isIdle && this.#waiting === 0) return;
     const at = this.#changesAt(now);
     if (at === undefined) {

@@ -4,7 +4,6 @@ import { CallsUnderWay } from "./calls-under-way.js";
 import { UnderWay } from "./connection-in-use.js";
 import type { Connections } from "./dispatcher.js";
 import { closedError } from "./errors.js";
-import type { Host } from "./host.js";
 import { HostPools } from "./host-pools.js";
 import { Hosts } from "./hosts.js";
 import { type RetailFetchOptions, readOptions } from "./options.js";
@@ -52,11 +51,16 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     // A `fetch` that calls this one stands in the place of the global one: through it the call would never end.
     if (dispatcher instanceof UnderWay) return builtIn(input, init);
     const call = callOf(input, init);
-    if (closed) throw closedError(call?.host ?? "");
-    if (call?.signal?.aborted) throw call.signal.reason;
-    const send = sender(copyOfInput(input), copyOfInit(init));
+    /** Who waits for a body to be read, or keeps a file open behind it, learns that nobody will. */
+    const unsent = (reason: unknown) => {
+      discard(init?.body ?? (input as Partial<Request>).body, reason);
+      return reason;
+    };
+    if (closed) throw unsent(closedError(call?.host ?? ""));
+    if (call?.signal?.aborted) throw unsent(call.signal.reason);
+    const send = sender(input, init);
     if (!call || call.isTokenRequest) return send(dispatcher ?? pools.of("token"), () => {});
-    return counted(sendInTurn(call, hosts.of(call), dispatcher ?? pools.of("api"), send));
+    return counted(sendInTurn(call, dispatcher ?? pools.of("api"), send, unsent));
   }
 
   /** From its first moment: a call whose turn has come is sent a little later, and `close()` must not come between. */
@@ -69,31 +73,45 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     }
   }
 
-  async function sendInTurn(call: Call, host: Host, connections: Connections, send: Send): Promise<Response> {
+  async function sendInTurn(
+    call: Call,
+    connections: Connections,
+    send: Send,
+    unsent: (reason: unknown) => unknown,
+  ): Promise<Response> {
+    const host = hosts.of(call);
     const place = host.place(call.isRepeatable);
-    for (let isSentAgain = false; ; isSentAgain = true) {
-      await host.start(place, call.signal, isSentAgain);
-      const sentAt = Date.now();
-      const answer = await send(
-        connections,
-        () => host.left(),
-        (told) => isAnswerOf(call, told) && host.learn(told, sentAt),
-      );
-      const isLimited = isAnswerOf(call, answer) && answer.status === 429;
-      if (!isLimited || closed || !host.canWait(place)) return answer;
-      discard(answer.body);
+    try {
+      for (let isSentAgain = false; ; isSentAgain = true) {
+        await host.start(place, call.signal, isSentAgain).catch((reason) => {
+          throw unsent(reason);
+        });
+        const sentAt = Date.now();
+        const answer = await send(
+          connections,
+          () => host.left(),
+          (told) => isAnswerOf(call, told) && host.learn(told, sentAt),
+        );
+        const isLimited = isAnswerOf(call, answer) && answer.status === 429;
+        if (!isLimited || closed || !host.canWait(place)) return answer;
+        discard(answer.body);
+      }
+    } finally {
+      host.ended();
     }
   }
 
   function sender(input: Input, init: RequestInit | undefined): Send {
+    const [copy, options] = [copyOfInput(input), copyOfInit(init)];
     return async (connections, over, learn) => {
       underWay.begin();
-      const dispatcher = new UnderWay(connections, () => {
+      const isOver = () => {
         over();
         underWay.end();
-      });
+      };
+      const dispatcher = new UnderWay(connections, isOver, input);
       try {
-        const answer = await globalThis.fetch(input, { ...init, dispatcher } as object);
+        const answer = await globalThis.fetch(copy, { ...options, dispatcher } as object);
         learn?.(answer);
         return answer;
       } catch (error) {
@@ -119,10 +137,10 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   });
 }
 
-/** Nobody will read it. A `fetch` in the built-in's place may give one of Node's streams. */
-function discard(body: unknown): void {
-  const stream = body as { cancel?(): Promise<void>; destroy?(): void } | null | undefined;
-  if (stream?.cancel) stream.cancel().catch(() => {});
+/** Nobody will read it. It may be one of Node's streams: `fetch` takes them, and one in the built-in's place gives them. */
+function discard(body: unknown, reason?: unknown): void {
+  const stream = body as { cancel?(reason: unknown): Promise<void>; destroy?(): void } | null | undefined;
+  if (stream?.cancel) stream.cancel(reason).catch(() => {});
   else stream?.destroy?.();
 }
 
