@@ -33,6 +33,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   }
   if (pathname === "/reset") return void request.socket.resetAndDestroy();
   if (pathname === "/slow") return void setTimeout(() => response.end("slow"), 5);
+  if (pathname === "/unannounced") response.setHeader("connection", "keep-alive"); // Node adds no more then
   if (pathname === "/early") response.writeEarlyHints({ link: "</style.css>; rel=preload" });
   if (pathname === "/continue") response.writeContinue();
   const parts: Buffer[] = [];
@@ -49,6 +50,14 @@ const products = (n: number) => `${api.origin}/products?n=${n}`;
 describe("connections to one host", () => {
   test("are kept: three calls use one", async () => {
     for (const n of [1, 2, 3]) await text(fetch(products(n)));
+    expect(api.connections).toBe(1);
+  });
+
+  test("are kept for five seconds and more by default, though the host announces nothing", async () => {
+    for (const n of [1, 2]) {
+      expect((await fetch(`${api.origin}/unannounced?n=${n}`)).headers.get("keep-alive")).toBeNull();
+      if (n === 1) await new Promise((resolve) => setTimeout(resolve, 5000)); // Node's own fetch keeps it for four
+    }
     expect(api.connections).toBe(1);
   });
 
@@ -477,9 +486,10 @@ describe("close()", () => {
 
   test("closes what is idle, and a second one is harmless", async () => {
     await text(fetch(products(1)));
+    expect(api.open).toBe(1);
     await Promise.all([fetch.close(), fetch.close()]);
     await fetch.close();
-    await vi.waitFor(async () => expect(api.underWay).toBe(0));
+    await vi.waitFor(async () => expect(api.open).toBe(0));
   });
 });
 

@@ -6,6 +6,8 @@ export interface ApiServer {
   readonly origin: string;
   /** Connections that were opened, in all. */
   readonly connections: number;
+  /** Those of them that are open. */
+  readonly open: number;
   /** Requests that are being answered. */
   readonly underWay: number;
   /** The most of them at once. */
@@ -19,7 +21,7 @@ export interface ApiServer {
 export async function apiServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<ApiServer> {
-  const counts = { connections: 0, underWay: 0, most: 0 };
+  const counts = { connections: 0, open: 0, underWay: 0, most: 0 };
   const came: string[] = [];
   const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
     came.push(request.url ?? "");
@@ -30,8 +32,12 @@ export async function apiServer(
     });
     answer(request, response);
   });
-  server.on("connection", () => {
+  server.on("connection", (socket) => {
     counts.connections += 1;
+    counts.open += 1;
+    socket.once("close", () => {
+      counts.open -= 1;
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 4096, resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -40,6 +46,9 @@ export async function apiServer(
     came,
     get connections() {
       return counts.connections;
+    },
+    get open() {
+      return counts.open;
     },
     get underWay() {
       return counts.underWay;
