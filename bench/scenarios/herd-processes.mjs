@@ -1,5 +1,5 @@
 // A retailer's token ends while four processes have 250 callers each for it, all in the same instant.
-// `NODE_FLAGS` is what Node is given for each process: with `--no-lazy`, V8 compiles at the import and not on first use.
+// `NODE_FLAGS` is what Node is given for each process. With `--no-lazy`, V8 compiles at the import, not on first use.
 
 import { tokenSet } from "../contestants/ours.mjs";
 import { interleaved, least, median, most, ratioTo } from "../lib/rounds.mjs";
