@@ -182,6 +182,21 @@ describe("an answer", () => {
     expect(await told).toEqual(new Error("no database"));
   });
 
+  test("that is quiet is given up when its reader has gone, and the promise resolves", async () => {
+    const [cancelled, resolved] = [later(), later()];
+    const body = () =>
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode("data: 1\n\n")),
+        cancel: () => cancelled.resolve(),
+      });
+    const handle = nodeHandler(() => new Response(body()));
+    const origin = await serve((req, res) => void handle(req, res).then(() => resolved.resolve()));
+    const asked = get(origin, (response) => response.once("data", () => asked.destroy()));
+    asked.on("error", () => {});
+    await cancelled.promise;
+    await resolved.promise;
+  });
+
   test("whose reader has gone is given up", async () => {
     const cancelled = new Promise<void>((resolve) => {
       const body = () =>

@@ -97,17 +97,30 @@ async function send(answer: Response, req: IncomingMessage, res: ServerResponse)
   });
 }
 
-/** Waits while the client reads slowly, and stops when it has gone. */
+/** Waits while the client reads slowly. When it has gone, the body is cancelled, though it may be quiet for hours. */
 async function pour(body: ReadableStream<Uint8Array>, res: ServerResponse): Promise<void> {
-  for await (const chunk of body) {
-    if (res.destroyed) return;
-    if (res.write(chunk)) continue;
-    await new Promise<void>((resolve) => {
-      const go = () => {
-        res.off("drain", go).off("close", go);
-        resolve();
-      };
-      res.once("drain", go).once("close", go);
-    });
+  const reader = body.getReader();
+  const gone = () => void reader.cancel().catch(() => {});
+  res.once("close", gone);
+  if (res.destroyed) gone();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || res.destroyed) return;
+      if (!res.write(value)) await drained(res);
+    }
+  } finally {
+    res.off("close", gone);
+    if (res.destroyed) gone();
   }
+}
+
+function drained(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      res.off("drain", go).off("close", go);
+      resolve();
+    };
+    res.once("drain", go).once("close", go);
+  });
 }
