@@ -40,6 +40,33 @@ test("a store may promise its answers instead of calling back", async () => {
   expect((await person.open(back)).status).toBe(403);
 });
 
+test.each<[string, (req: unknown, state: string) => Promise<unknown>]>([
+  ["nothing", async (_req, _state) => undefined],
+  ["null", async (_req, _state) => null],
+])("a store that promises %s for a state it does not know refuses the login", async (_, verify) => {
+  const store = { store: async (_req: unknown) => "the-promised-state", verify };
+  const { fetch, seen } = fakeService();
+  const site = await loginSite(
+    new Passport(),
+    (callbackURL) => new RetailPosStrategy({ ...APPLICATION, fetch, callbackURL, store }, () => null),
+  );
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  back.searchParams.set("state", "of-somebody-else");
+  expect((await person.open(back)).status).toBe(403);
+  expect(seen).toEqual([]);
+});
+
+test("a store that promises no state is an error through next", async () => {
+  const store = { store: async (_req: unknown) => undefined, verify: async () => true };
+  const { fetch } = fakeService();
+  const site = await loginSite(
+    new Passport(),
+    (callbackURL) => new RetailPosStrategy({ ...APPLICATION, fetch, callbackURL, store }, () => null),
+  );
+  expect((await browser().open(site.loginUrl)).status).toBe(500);
+});
+
 describe("a store of your own is called as passport-oauth2 calls it", () => {
   const calls: unknown[][] = [];
   const storing = (...given: unknown[]) => {

@@ -1,6 +1,7 @@
 import { alreadyUsed, LoginFailure, type SpentStates } from "@retail-pos/login/parts";
 import type { Request } from "express";
 import { hashOf } from "./hash.js";
+import { answerOfHook } from "./hook-answer.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 /** The facts about the strategy that passport-oauth2 gives to a state store. */
@@ -44,7 +45,7 @@ export function customState(
 
   return {
     async issue(req, applicationState, callbackURL) {
-      const [state] = await answerOf((done) => {
+      const [state] = await answerOf("store", store.store, (done) => {
         const meta = metaOf(callbackURL);
         if (store.store.length === 5) return store.store(req, undefined, applicationState, meta, done);
         if (store.store.length === 4) return store.store(req, applicationState, meta, done);
@@ -69,7 +70,7 @@ export function customState(
   /** @throws {LoginFailure} the store does not know the state. */
   async function verify(req: Request, state: string, callbackURL: () => string) {
     const redirectUri = issued.get(hashOf(state)) ?? callbackURL();
-    const [ok, info] = await answerOf((done) =>
+    const [ok, info] = await answerOf("verify", store.verify, (done) =>
       store.verify.length === 4
         ? store.verify(req, state, metaOf(redirectUri), done)
         : store.verify(req, state, done),
@@ -85,24 +86,19 @@ export function customState(
   }
 }
 
-/**
- * Waits for the store's callback or promise. If the store throws or rejects, that counts like an error it reports.
- */
+/** Waits for the store's callback or promise. If the store throws or rejects, that counts like an error it reports. */
 function answerOf(
-  ask: (done: (error: unknown, ...answer: unknown[]) => void) => unknown,
+  name: "store" | "verify",
+  { length }: { length: number },
+  ask: (done: (error?: unknown, ...answer: unknown[]) => void) => unknown,
 ): Promise<unknown[]> {
-  return new Promise((resolve, reject) => {
-    const result = ask((error, ...answer) => (error ? reject(error) : resolve(answer)));
-    if (!isThenable(result)) return;
-    Promise.resolve(result).then((answer) => {
-      if (answer !== undefined) resolve([answer]);
-    }, reject);
-  });
+  // `(...args)` has no length, and may call back all the same.
+  const isPromise = length > 0 && length < LEAST_WITH_DONE[name];
+  return answerOfHook({ name: `The state store's ${name}`, ask, read: (...answer) => answer, isPromise });
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
-}
+/** `(req, done)` and `(req, state, done)`. */
+const LEAST_WITH_DONE = { store: 2, verify: 3 };
 
 function reasonIn(info: unknown): string {
   const message =

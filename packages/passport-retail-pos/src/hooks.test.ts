@@ -163,6 +163,24 @@ describe("userProfile", () => {
     expect((await logIn(site.loginUrl)).profile).toEqual(byDefault);
   });
 
+  test("may promise the profile instead of calling back", async () => {
+    class Strategy extends RetailPosStrategy {
+      override async userProfile(accessToken: string) {
+        return { ...byDefault, displayName: accessToken } as never;
+      }
+    }
+    const { site } = await open(Strategy);
+    expect((await logIn(site.loginUrl)).profile).toEqual({ ...byDefault, displayName: "access-shop-1" });
+  });
+
+  test("that promises nothing, and takes no done, leaves the default", async () => {
+    class Strategy extends RetailPosStrategy {
+      override async userProfile(_accessToken: string) {}
+    }
+    const { site } = await open(Strategy);
+    expect((await logIn(site.loginUrl)).profile).toEqual(byDefault);
+  });
+
   test.each<[string, (done: ProfileDone) => unknown]>([
     ["rejects", () => Promise.reject(new Error("of the hook"))],
     ["calls back with an error", (done) => done(new Error("of the hook"))],

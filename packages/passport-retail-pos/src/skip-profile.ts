@@ -1,3 +1,5 @@
+import { answerOfHook } from "./hook-answer.js";
+
 /** Whether the profile of a login is left as it is. */
 export type SkipUserProfile =
   | boolean
@@ -10,10 +12,10 @@ export type SkipUserProfile =
 export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
   if (typeof skip !== "function") return skip === true;
   if (skip.length < 2) return Boolean(await (skip as (accessToken: string) => unknown)(accessToken));
-  return new Promise((resolve, reject) => {
-    const answer: unknown = skip(accessToken, (error, isToSkip) =>
-      error ? reject(error) : resolve(Boolean(isToSkip)),
-    );
-    Promise.resolve(answer).catch(reject); // it may be async
+  return answerOfHook({
+    name: "skipUserProfile",
+    ask: (done) => skip(accessToken, done),
+    read: Boolean,
+    isPromise: false,
   });
 }

@@ -9,6 +9,7 @@ import type {
 import OAuth2Strategy from "passport-oauth2";
 import { customState } from "./custom-state.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./handle-request.js";
+import { answerOfHook } from "./hook-answer.js";
 import { checkOptions, type RetailPosStrategyOptions } from "./options.js";
 import { sessionState } from "./session-state.js";
 import { isSkipped, type SkipUserProfile } from "./skip-profile.js";
@@ -218,11 +219,11 @@ export class RetailPosStrategy extends OAuth2Strategy {
   private async loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
     if (await isSkipped(this.skipUserProfile, accessToken)) return byDefault;
     const own: { base: BaseFields } = Object.create(this, { profile: { value: byDefault } });
-    return new Promise<RetailPosProfile>((resolve, reject) => {
-      const loading: unknown = own.base._loadUserProfile(accessToken, (error, profile) =>
-        error ? reject(error) : resolve((profile ?? byDefault) as RetailPosProfile),
-      );
-      Promise.resolve(loading).catch(reject); // a hook may be async
+    return answerOfHook({
+      name: "userProfile",
+      ask: (done) => own.base._loadUserProfile(accessToken, done),
+      read: (profile) => (profile ?? byDefault) as RetailPosProfile,
+      isPromise: this.userProfile.length === 1,
     });
   }
 }

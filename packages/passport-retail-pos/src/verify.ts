@@ -1,5 +1,6 @@
 import type { RetailPosLogin } from "@retail-pos/login";
 import type { Request } from "express";
+import { isThenable, LONGEST_ANSWER_MS } from "./hook-answer.js";
 
 /** Ends a verify: with an error, with a user, or with a falsy user (and perhaps a reason) to refuse the login. */
 export type VerifyDone = (error?: unknown, user?: Express.User | false | null, info?: object) => void;
@@ -44,9 +45,6 @@ export function styleOf(verify: unknown, passReqToCallback: boolean): VerifyStyl
   );
 }
 
-/** How long a verify that declares `done` may leave a login without an answer. */
-const LONGEST_VERIFY_MS = 30_000;
-
 /** `(...args)` takes `done` and does not declare it. If it returns nothing, it may still call `done` for this long. */
 const REST_ARGUMENTS_MS = 2000;
 
@@ -66,8 +64,8 @@ export function askVerify(
   const declaresDone = verify.length > args.length;
 
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`verify did not answer within ${LONGEST_VERIFY_MS / 1000} seconds`));
-    let deadline = setTimeout(late, LONGEST_VERIFY_MS).unref();
+    const late = () => reject(new Error(`verify did not answer within ${LONGEST_ANSWER_MS / 1000} seconds`));
+    let deadline = setTimeout(late, LONGEST_ANSWER_MS).unref();
     const accept = (user: unknown, info?: object) => {
       clearTimeout(deadline);
       resolve({ user, info });
@@ -113,8 +111,4 @@ function isUser(value: unknown): boolean {
 /** A query of Mongoose's or Knex's is a thenable, and runs once more for whoever asks it for its result. */
 function isPromise(value: unknown): value is Promise<unknown> {
   return Object.prototype.toString.call(value) === "[object Promise]";
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }
