@@ -358,6 +358,8 @@ describe("connecting a store", () => {
     // Somebody else logs in to the same browser: the store does not become theirs.
     await ada.post("/sign-up", { email: "bob@example.com", password: PASSWORD });
     expect((await ada.open(pathname + search)).status).toBe(403);
+    await ada.open("/auth/retail-pos"); // neither once they connect a store of their own
+    expect((await ada.open(pathname + search)).status).toBe(403);
     expect(await site.records.allStores()).toEqual([]);
     expect(site.sandbox.tokenRequests()).toHaveLength(0);
   });

@@ -7,8 +7,8 @@ import {
 } from "@retail-pos/login/parts";
 import type { Request } from "express";
 import { browsersOf } from "./browser-cookie.js";
-import { type SessionLogin, startedLogins } from "./logins-in-memory.js";
-import { put, type Session, sessionIdOf } from "./sessions.js";
+import { type SessionLogin, type StartedIn, startedLogins } from "./logins-in-memory.js";
+import { put, type Session, sessionIdOf, userIn } from "./sessions.js";
 
 /** The logins under way of the browser that sent a request: in its session, and those that the session has lost. */
 export interface BrowserLogins {
@@ -17,7 +17,8 @@ export interface BrowserLogins {
   add(req: Request, session: Session, login: SessionLogin): void;
   /**
    * The login with this state: in the session, else among those that this process started in it or for this browser.
-   * The browser does not count if its session has no logins at all: somebody may have emptied it.
+   * The browser does not count if its session has no logins at all: somebody may have emptied it. Nor does it if
+   * somebody else was logged in when the login was started.
    */
   find(req: Request, session: Session, state: string): SessionLogin | undefined;
   /** The logins that may still be finished, of those given and those that this process remembers; the oldest first. */
@@ -46,9 +47,7 @@ export function browserLogins({ key, clock, spent }: BrowserLoginOptions): Brows
     find(req, session, state) {
       const pending = inSession(session);
       const browsers = pending.length > 0 ? browsersOf(req) : [];
-      return (
-        loginWith(state, pending) ?? started.find(state, { sessionId: sessionIdOf(req, session), browsers })
-      );
+      return loginWith(state, pending) ?? started.find(state, placeOf(req, session, browsers));
     },
     stillUnderWay,
     remove(req, session, state) {
@@ -58,11 +57,15 @@ export function browserLogins({ key, clock, spent }: BrowserLoginOptions): Brows
   };
 
   function stillUnderWay(req: Request, session: Session, pending: readonly SessionLogin[]): SessionLogin[] {
-    const here = { sessionId: sessionIdOf(req, session), browsers: browsersOf(req) };
-    const known = new Map([...started.in(here), ...pending].map((login) => [login.handle, login]));
+    const here = started.in(placeOf(req, session, browsersOf(req)));
+    const known = new Map([...here, ...pending].map((login) => [login.handle, login]));
     return [...known.values()]
       .filter((login) => !spent.has(login.handle) && isInTime(login, clock()))
       .sort((one, other) => one.startedAt - other.startedAt)
       .slice(-MOST_PENDING);
   }
+}
+
+function placeOf(req: Request, session: Session, browsers: readonly string[]): StartedIn {
+  return { sessionId: sessionIdOf(req, session), browsers, user: userIn(session) };
 }

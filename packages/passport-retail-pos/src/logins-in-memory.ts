@@ -5,6 +5,8 @@ import { hashOf } from "./hash.js";
 export interface SessionLogin extends PendingLogin {
   /** Which browser started it, if that could be told. */
   readonly browser?: string;
+  /** Who was logged in when it was started: a hash; absent for nobody. */
+  readonly user?: string;
 }
 
 /**
@@ -20,10 +22,14 @@ export interface StartedLogins {
   remove(state: string): void;
 }
 
-/** Where a login may have been started: in a session, or by a browser, which may have had another session then. */
+/**
+ * Where a login may have been started: in a session, or by a browser, which may have had another session then. A
+ * browser's counts for the user who started it only: in between, somebody else may have logged in.
+ */
 export interface StartedIn {
   readonly sessionId: string | undefined;
   readonly browsers: readonly string[];
+  readonly user: string | undefined;
 }
 
 interface Started {
@@ -33,11 +39,13 @@ interface Started {
   /** The hash of its id. */
   readonly session: string | undefined;
   readonly browser: string | undefined;
+  readonly user: string | undefined;
 }
 
 interface Place {
   readonly session: string | undefined;
   readonly browsers: readonly string[];
+  readonly user: string | undefined;
 }
 
 /** Per process; the oldest go first. */
@@ -51,12 +59,12 @@ export function startedLogins(clock: () => number): StartedLogins {
 
   return {
     add(login, sessionId) {
-      const { handle, startedAt, browser } = login;
+      const { handle, startedAt, browser, user } = login;
       const json = jsonOf(login);
       if (json === undefined || (sessionId === undefined && browser === undefined)) return;
       makeRoom();
-      const place = placeOf({ sessionId, browsers: browser === undefined ? [] : [browser] });
-      started.set(hashOf(handle), { json, startedAt, session: place.session, browser });
+      const place = placeOf({ sessionId, browsers: browser === undefined ? [] : [browser], user });
+      started.set(hashOf(handle), { json, startedAt, session: place.session, browser, user });
       const together = [...started].filter(([, one]) => isIn(one, place)).map(([key]) => key);
       for (const key of together.slice(0, -MOST_PENDING)) started.delete(key);
     },
@@ -83,12 +91,14 @@ export function startedLogins(clock: () => number): StartedLogins {
 }
 
 /** Session ids and browsers are kept as hashes, so the time that a comparison takes shows nothing of them. */
-function isIn({ session, browser }: Started, { session: here, browsers }: Place): boolean {
-  return (session !== undefined && session === here) || (browser !== undefined && browsers.includes(browser));
+function isIn({ session, browser, user }: Started, here: Place): boolean {
+  if (session !== undefined && session === here.session) return true;
+  const isOfUser = user === undefined || user === here.user;
+  return isOfUser && browser !== undefined && here.browsers.includes(browser);
 }
 
-function placeOf({ sessionId, browsers }: StartedIn): Place {
-  return { session: sessionId === undefined ? undefined : hashOf(sessionId), browsers };
+function placeOf({ sessionId, ...more }: StartedIn): Place {
+  return { session: sessionId === undefined ? undefined : hashOf(sessionId), ...more };
 }
 
 /** `undefined` if JSON cannot hold it, so that a session store cannot either, or if it is too large. */

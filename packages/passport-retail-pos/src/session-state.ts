@@ -4,7 +4,7 @@ import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./brow
 import { type BrowserLoginOptions, browserLogins } from "./browser-logins.js";
 import { carryAcrossRegenerate } from "./keep-logins-on-regenerate.js";
 import type { SessionLogin } from "./logins-in-memory.js";
-import { put, type Session, save, sessionOf, stillPending } from "./sessions.js";
+import { put, type Session, save, sessionOf, stillPending, userIn } from "./sessions.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 export interface SessionStateOptions extends BrowserLoginOptions {
@@ -23,10 +23,12 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     issue(req, applicationState, callbackURL) {
       const session = sessionOf(req);
       const browser = markBrowser(req, /^\s*https:/i.test(callbackURL));
+      const user = userIn(session);
       const kept = callbackURL === redirectUri ? undefined : callbackURL;
       const login: SessionLogin = {
         ...newLogin(clock(), { state: applicationState, redirectUri: kept }),
         ...(browser !== undefined && { browser }),
+        ...(user !== undefined && { user }),
       };
       logins.add(req, session, login);
       return login.handle;

@@ -1,5 +1,6 @@
 import { type PendingLogin, pendingLoginsIn } from "@retail-pos/login/parts";
 import type { Request } from "express";
+import { hashOf } from "./hash.js";
 
 /** A session of express-session, koa-session, @fastify/session or @fastify/secure-session. */
 export type Session = Record<string, unknown> & {
@@ -33,6 +34,12 @@ export function sessionIdOf(req: Request, session: Session): string | undefined 
   const { externalKey, sessionId } = session;
   const names: unknown[] = [sessionID, externalKey, sessionId];
   return names.find((id): id is string => typeof id === "string" && id !== "");
+}
+
+/** Who is logged in, as Passport keeps it in the session: a short hash; `undefined` for nobody. */
+export function userIn(session: Session): string | undefined {
+  const { user } = (session["passport"] ?? {}) as { user?: unknown };
+  return user === undefined ? undefined : hashOf(JSON.stringify(user) ?? "").slice(0, 22);
 }
 
 /** Writes the logins under way into a session. A proxy may have no way to delete (@fastify/secure-session). */
