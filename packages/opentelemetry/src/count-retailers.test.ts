@@ -1,4 +1,4 @@
-import { metrics } from "@opentelemetry/api";
+import { type MeterProvider, metrics } from "@opentelemetry/api";
 import { memoryStore, type TokenStore } from "@retail-pos/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DAY_MS, later, oauthError, settled, start } from "../../core/testing/fake-service.js";
@@ -178,6 +178,21 @@ test("an SDK that starts later gets the gauges with the next count", async () =>
   const { options } = await counted();
   const stop = countRetailers({ ...options, meterProvider: undefined });
   await settled();
+  const { meterProvider, points } = signals();
+  metrics.setGlobalMeterProvider(meterProvider);
+  await tick();
+  expect(await points("retail_pos.retailers.connected")).toEqual(["4 {}"]);
+  stop();
+  metrics.disable();
+});
+
+test("an SDK that starts later and takes no gauges stops neither the counting nor the next SDK", async () => {
+  const { options } = await counted();
+  const stop = countRetailers({ ...options, meterProvider: undefined });
+  await settled();
+  metrics.setGlobalMeterProvider({ getMeter: () => ({}) } as unknown as MeterProvider);
+  for (const _ of [1, 2]) await tick();
+  metrics.disable();
   const { meterProvider, points } = signals();
   metrics.setGlobalMeterProvider(meterProvider);
   await tick();

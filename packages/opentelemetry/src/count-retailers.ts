@@ -53,7 +53,11 @@ export function countRetailers(options: CountRetailersOptions): () => void {
   async function count(): Promise<void> {
     if (isCounting) return;
     isCounting = true;
-    observing(); // an SDK may have been started meanwhile
+    try {
+      observing(); // an SDK may have been started meanwhile
+    } catch {
+      // Its meter takes no gauges of ours. It is asked again with the next count.
+    }
     try {
       const counts = await countsOf(client.retailers({ signal }), clock(), renewEarlyMs);
       if (signal.aborted) return;

@@ -27,8 +27,8 @@ export function withMeter<T>(given: MeterProvider | undefined, make: (meter: Met
   return () => {
     const current = given ?? metrics.getMeterProvider();
     if (current === provider) return made;
+    made = make(current.getMeter(SCOPE)); // if it cannot be made, it is tried again
     provider = current;
-    made = make(provider.getMeter(SCOPE));
     return made;
   };
 }
