@@ -30,6 +30,13 @@ test.each(starters)(
   },
 );
 
+test.each(starters)("$name asks for the scope of its settings", async (starter) => {
+  const site = await deploy(starter, { RETAIL_POS_SCOPE: "products:read sales:read" });
+  if (starter.hasAccounts) await site.enter();
+  const { headers } = await site.open("/auth/retail-pos");
+  expect(new URL(headers.location ?? "").searchParams.get("scope")).toBe("products:read sales:read");
+});
+
 test.each(starters)("$name tells browsers in every answer what its pages may do", async (starter) => {
   const site = await deploy(starter);
   await site.logIn();
@@ -158,7 +165,7 @@ interface Answer {
 }
 
 /** A starter with settings of its own, and a person whose browser comes to it by way of the proxy. */
-async function deploy(starter: Starter) {
+async function deploy(starter: Starter, more: Record<string, string> = {}) {
   const redirectUri = `${origin}/auth/retail-pos/callback`;
   const sandbox = await startSandbox({ redirectUri, clientId: "ours", clientSecret });
   onTestFinished(() => sandbox.close());
@@ -169,6 +176,7 @@ async function deploy(starter: Starter) {
     RETAIL_POS_CLIENT_SECRET: clientSecret,
     RETAIL_POS_REDIRECT_URI: redirectUri,
     SESSION_SECRET: sessionSecret,
+    ...more,
   });
   const proxy = await endTls(`http://127.0.0.1:${program.port}`, hostname);
   onTestFinished(() => proxy.close());
@@ -205,7 +213,7 @@ async function deploy(starter: Starter) {
     if (status === 409) await open("/log-in", "POST", { origin }, account);
   }
 
-  return { sandbox, program, authUrl: sandbox.authUrl, cookieLines, open, logIn };
+  return { sandbox, program, authUrl: sandbox.authUrl, cookieLines, open, logIn, enter };
 }
 
 /** One request to the deployed address, on a connection of its own to the proxy. */

@@ -26,13 +26,15 @@ export interface Parts extends Partial<RetailPosOptions> {
 
 /** The whole application, as every worker runs it. */
 export function createApp(settings: Settings, shared: Shared, { stopping, ...more }: Parts = {}): Express {
-  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret, sandboxUrl } = settings;
+  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, scope } = settings;
+  const { sessionSecret, sandboxUrl } = settings;
   const pos = retailPos({
     authUrl,
     baseUrl,
     clientId,
     clientSecret,
     redirectUri,
+    scope,
     ...shared.tokens,
     fetch: retailFetch(),
     ...more,

@@ -25,13 +25,15 @@ export function createApp(
   settings: Omit<Settings, "databaseFile" | "host" | "trustProxy"> & { trustProxy?: number },
   { sessionStore, stopping, ...more }: Parts = {},
 ): Express {
-  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, sessionSecret, trustProxy = 0 } = settings;
+  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, scope } = settings;
+  const { sessionSecret, trustProxy = 0 } = settings;
   const pos = retailPos({
     authUrl,
     baseUrl,
     clientId,
     clientSecret,
     redirectUri,
+    scope,
     fetch: retailFetch(),
     ...more,
   });
