@@ -137,7 +137,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   });
 }
 
-/** Nobody will read it. It may be a stream of Node's: `fetch` takes them, and one in the built-in's place gives them. */
+/** Nobody will read it. It may be one of Node's: `fetch` takes them, and one in the built-in's place gives them. */
 function discard(body: unknown, reason?: unknown): void {
   const stream = body as { cancel?(reason: unknown): Promise<void>; destroy?(): void } | null | undefined;
   if (stream?.cancel) stream.cancel(reason).catch(() => {});

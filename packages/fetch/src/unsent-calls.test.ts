@@ -26,7 +26,11 @@ afterEach(async () => {
 });
 
 const text = async (answered: Promise<Response>) => (await answered).text();
-const failure = (call: Promise<unknown>) => call.catch((error) => error);
+const failure = (call: Promise<unknown>): Promise<Error> =>
+  call.then(
+    () => new Error("it was sent"),
+    (error) => error,
+  );
 
 /** A call has the one connection; the next ones wait. */
 async function occupied(): Promise<{ free: () => Promise<unknown> }> {
