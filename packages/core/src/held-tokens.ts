@@ -256,6 +256,7 @@ export class HeldTokens extends HeldSet {
    */
   async mark(stored: TokenSet, marked: TokenSet): Promise<TokenSet | undefined> {
     const { replacing, question } = await this.#beforeReplacing(stored);
+    if (this.#isUnsavedSince(stored)) return this.reload();
     let kept: TokenSet | undefined;
     try {
       kept = await this.#around.store.put(marked, replacing);
@@ -270,6 +271,7 @@ export class HeldTokens extends HeldSet {
   /** Writes a note on the stored set. Nothing depends on it, so a failure is not tried again. */
   async note(stored: TokenSet, noted: TokenSet): Promise<void> {
     const { replacing, question } = await this.#beforeReplacing(stored);
+    if (this.#isUnsavedSince(stored)) return this.saveAgain();
     try {
       const kept = await this.#around.store.put(noted, replacing);
       if (this.#agrees(kept, question)) this.#hold(kept, question);
@@ -293,6 +295,11 @@ export class HeldTokens extends HeldSet {
       this.#settle();
     }
     this.#unsettled?.rejections?.startAnew();
+    if (this.isUnsaved && !this.#agrees(set, question)) {
+      await this.saveAgain(); // the store knows whether it is newer than this change
+      // Renewed from what the store held after this change was sent, so perhaps from this very login.
+      if (this.isUnsaved && this.isSince(question.order)) return;
+    }
     if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);
     else this.#forget();
   }
@@ -355,14 +362,27 @@ export class HeldTokens extends HeldSet {
     return this.reload();
   }
 
-  /** The store did not take the set. A login or a disconnect that became known meanwhile still wins. */
+  /**
+   * The store did not take the set. A login or a disconnect that became known meanwhile still wins.
+   *
+   * @throws `error`: logins overlapped meanwhile, and nobody knows what the store holds.
+   */
   #keepUnsaved(next: TokenSet, replacing: readonly TokenSet[], error: unknown): TokenSet | undefined {
     const known = this.set;
+    if (!known && this.#checkedAt === undefined) throw error;
     if (!known || !mayReplace(known, replacing, next)) return known;
     if (!this.isUnsaved) this.#saveLater();
     this.#hold(next, undefined, replacing);
     this.#around.unsaved(this.domainPrefix, error);
     return next;
+  }
+
+  /**
+   * Whether a newer set waits to be saved: what the service says of `stored` came after a late answer to it. A mark or
+   * a note on `stored` in the store would end that wait, and with it the newer tokens.
+   */
+  #isUnsavedSince(stored: TokenSet): boolean {
+    return this.isUnsaved && !this.isCopyOf(stored);
   }
 
   async #beforeReplacing(stored: TokenSet): Promise<{ replacing: readonly TokenSet[]; question: Question }> {
