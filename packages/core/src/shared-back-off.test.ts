@@ -112,6 +112,22 @@ test("a login ends it, a limit more than an hour ahead is not believed, and noth
   expect(await process.value()).toBe("access-shop-2");
 });
 
+test("a limit of an hour holds in a process whose clock is minutes behind, too", async () => {
+  const store = memoryStore();
+  const service = fakeService();
+  const ahead = start({ store }, service);
+  await ahead.login();
+  ahead.time.now += 2 * DAY_MS;
+  const resetsInTwoHours = String(Math.floor(ahead.time.now / 1000) + 7200);
+  service.next(() => json({}, 429, { "x-ratelimit-reset": resetsInTwoHours }));
+  expect(await failureOf(ahead.value())).toBeInstanceOf(RateLimitedError);
+  for (const behindMs of [2000, 240_000]) {
+    const behind = start({ store }, service, { now: ahead.time.now - behindMs });
+    expect(await failureOf(behind.value())).toBeInstanceOf(RateLimitedError);
+  }
+  expect(service.spent()).toHaveLength(1);
+});
+
 test("a store that does not take the note changes nothing for the caller", async () => {
   const inner = memoryStore();
   const service = fakeService();

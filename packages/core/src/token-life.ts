@@ -22,8 +22,11 @@ function dueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: nu
   return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);
 }
 
-/** If a limit is noted further ahead than this, the clock of the process that noted it is wrong. */
-const LONGEST_LIMIT_MS = 3_600_000;
+/**
+ * If a limit is noted further ahead than this, the clock of the process that noted it is wrong. It notes an hour at
+ * most, and its clock may be a little ahead of ours.
+ */
+const LONGEST_LIMIT_MS = 3_600_000 + 300_000;
 
 /** Whether the service said that no token request may come for this set yet (behaviour 7). */
 export function isLimited({ limitedUntil }: TokenSet, now: number): boolean {
