@@ -107,6 +107,12 @@ describe.skipIf(!canRun)("a lock on PostgreSQL", () => {
       });
     });
 
+    test("that was written before the database's clock was set back is over", async () => {
+      const inAnHour = "clock_timestamp() + interval '1 hour'";
+      await pool.query(`INSERT INTO ${locks} (key, owner, ends_at) VALUES ('back', 'killed', ${inAnHour})`);
+      expect(await lock()("back", async () => "mine now")).toBe("mine now");
+    });
+
     test("that was lost is neither extended nor released", async () => {
       let seized: unknown[] = [];
       const result = await lock()("lost", async () => {
@@ -136,9 +142,9 @@ describe.skipIf(!canRun)("a lock on PostgreSQL", () => {
       expect(events).toEqual(["worked", "waiter"]);
     });
 
-    test("runs on the database's clock: one that ended an hour ago is free, one in the future is not", async () => {
+    test("runs on the database's clock: one that ended an hour ago is free, one that ends soon is not", async () => {
       await pool.query(
-        `INSERT INTO ${locks} VALUES ('past', 'dead', now() - interval '1 hour'), ('future', 'alive', now() + interval '1 hour')`,
+        `INSERT INTO ${locks} VALUES ('past', 'dead', now() - interval '1 hour'), ('future', 'alive', now() + interval '30 seconds')`,
       );
       expect(await lock()("past", async () => "free")).toBe("free");
       let started = false;
