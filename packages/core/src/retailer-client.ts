@@ -1,4 +1,5 @@
 import { addressWithin } from "./call-address.js";
+import { hasBody, isValue, membersOf } from "./call-members.js";
 import type { DomainPrefix } from "./domain-prefix.js";
 import { RejectedByApiError } from "./errors.js";
 import { withoutSecrets } from "./errors-without-secrets.js";
@@ -14,7 +15,9 @@ export interface RetailerClient extends TokenSource {
   readonly baseUrl: string;
   /**
    * `fetch` with `Authorization: Bearer …` (4.4), in place of any `Authorization` that the caller gave. A relative
-   * input, with or without a leading slash, is appended to `baseUrl`.
+   * input, with or without a leading slash, is appended to `baseUrl`. What is given is read at once, as the platform
+   * reads it. If the call is not sent, a body that is a stream is cancelled. A `Content-Length` beside a body that is no
+   * stream is left to the platform.
    *
    * A 401 is answered by one retry with a renewed token, if the body can be sent again: a stream cannot. The 401 is
    * returned if another token would not help: the API rejects tokens that were just issued too, or the 401 came by way
@@ -59,14 +62,16 @@ export function retailerClients(
     init?: RequestInit,
   ): Promise<Response> {
     const call = membersOf(init);
-    const url = addressWithin(baseUrl, input);
     const given = input instanceof Request ? input : undefined;
-    const signal = call.signal ?? given?.signal;
+    const signal = call.signal === undefined ? given?.signal : call.signal; // null frees it of the request's own
     const ask: TokenAsk = signal ? { signal } : {};
-    const isResendable = canBeSentAgain(call.body) && !given?.bodyUsed;
-    const token = await source.token(ask);
-    const request = given && requestTo(url, given, call);
-    const spare = renews && isResendable && request?.body && !call.body ? request.clone() : undefined;
+    const isResendable = isValue(call.body) && !given?.bodyUsed;
+    let request: Request | undefined;
+    const { url, token } = await ready().catch((error) => {
+      discard((hasBody(call) ? call.body : (request ?? given)?.body) as ReadableStream | null); // nobody will read it
+      throw error;
+    });
+    const spare = renews && isResendable && request?.body && !hasBody(call) ? copyOf(request) : undefined;
     const response = await send(request ?? url, token).catch((error) => {
       discard(spare?.body);
       throw error;
@@ -89,9 +94,18 @@ export function retailerClients(
       throw error;
     }
 
+    /** Everything is read before the first wait: the caller may change it, and use it again. */
+    async function ready() {
+      const url = addressWithin(baseUrl, input);
+      request = given && requestTo(url, given, call);
+      return { url, token: await source.token(ask) };
+    }
+
     async function send(target: string | Request, { value }: AccessToken): Promise<Response> {
       const headers = new Headers(call.headers ?? request?.headers);
       headers.set("authorization", `Bearer ${value}`);
+      // It may be that of another body, and some platforms then wait for ever for the rest.
+      if (hasBody(call) && isValue(call.body)) headers.delete("content-length");
       const redirect = redirectOf(call.redirect ?? request?.redirect);
       try {
         return await options.fetch(target, { ...call, headers, ...(redirect && { redirect }) });
@@ -113,51 +127,23 @@ export function retailerClients(
  *
  * @throws {TypeError} its body was read before; or its address changes from one look to the next.
  */
-function requestTo(url: string, given: Request, { body, method }: RequestInit): Request {
+function requestTo(url: string, given: Request, call: RequestInit): Request {
   // A body in `init` takes the place of the request's own, which may be gone. No bytes: a text would bring its type.
-  const copy = body
-    ? new Request(given, { method: method ?? given.method, body: new Uint8Array() })
+  const copy = hasBody(call)
+    ? new Request(given, { method: call.method ?? given.method, body: new Uint8Array() })
     : new Request(given);
+  held.set(copy, given);
   if (copy.url !== url) throw new TypeError("fetch was given a Request whose address changes");
   return copy;
 }
 
-const MEMBERS = [
-  "method",
-  "headers",
-  "body",
-  "signal",
-  "redirect",
-  "cache",
-  "credentials",
-  "mode",
-  "referrer",
-  "referrerPolicy",
-  "integrity",
-  "keepalive",
-  "duplex",
-] as const;
+/** A copy follows the signal of the first only as long as somebody holds that: here, whoever holds the copy. */
+const held = new WeakMap<Request, Request>();
 
-/** The members that the platform would read: a `Request` may be given as `init`, and a spread misses its members. */
-function membersOf(init: RequestInit | undefined): RequestInit {
-  const members: Record<string, unknown> = { ...init };
-  for (const name of MEMBERS) {
-    const value = (init as Record<string, unknown> | undefined)?.[name];
-    if (value !== undefined && value !== null) members[name] = value;
-  }
-  return members;
-}
-
-/** A stream is gone once it was sent; every other kind of body is a value. */
-function canBeSentAgain(body: unknown): boolean {
-  if (typeof body !== "object" || body === null) return true;
-  return (
-    body instanceof URLSearchParams ||
-    body instanceof FormData ||
-    body instanceof Blob ||
-    body instanceof ArrayBuffer ||
-    ArrayBuffer.isView(body)
-  );
+function copyOf(request: Request): Request {
+  const copy = request.clone();
+  held.set(copy, request);
+  return copy;
 }
 
 /** A redirect may have led to another host, which never saw the bearer; its 401 says nothing about the token. */
