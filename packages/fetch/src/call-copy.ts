@@ -40,6 +40,28 @@ export function copyOfInit(init: RequestInit | undefined): RequestInit | undefin
   return copy;
 }
 
+/**
+ * The headers of a call without a `Content-Length`, if it has a body that is no stream: `fetch` counts that itself. A
+ * smaller number, left from another body, makes some platforms wait for ever for the rest of an answer.
+ */
+export function withoutLength(
+  input: string | URL | Request,
+  init: RequestInit | undefined,
+): RequestInit | undefined {
+  const body: unknown = init?.body;
+  if (body === undefined || body === null || body instanceof ReadableStream || isIterable(body)) return init;
+  const given = init?.headers ?? (input instanceof Request ? input.headers : undefined);
+  if (!given || !new Headers(given).has("content-length")) return init;
+  const headers = new Headers(given);
+  headers.delete("content-length");
+  return { ...init, headers };
+}
+
+/** Node's streams, and generators. */
+function isIterable(body: unknown): boolean {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+}
+
 type HeadersInit = NonNullable<RequestInit["headers"]>;
 type BodyInit = NonNullable<RequestInit["body"]>;
 

@@ -1,4 +1,4 @@
-import { copyOfInit, copyOfInput } from "./call-copy.js";
+import { copyOfInit, copyOfInput, withoutLength } from "./call-copy.js";
 import { type Call, callOf } from "./call-facts.js";
 import { CallsUnderWay } from "./calls-under-way.js";
 import { UnderWay } from "./connection-in-use.js";
@@ -102,7 +102,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   }
 
   function sender(input: Input, init: RequestInit | undefined): Send {
-    const [copy, options] = [copyOfInput(input), copyOfInit(init)];
+    const [copy, options] = [copyOfInput(input), withoutLength(input, copyOfInit(init))];
     return async (connections, over, learn) => {
       underWay.begin();
       const isOver = () => {
