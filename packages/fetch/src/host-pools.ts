@@ -16,6 +16,13 @@ interface HostPool {
   readonly key: string;
   readonly pool: Pool;
   underWay: number;
+  /** How many of them undici has. */
+  sent: number;
+  /**
+   * The others, as a redirect brings them: it does not wait for its host's turn. undici's pool has a queue, but forgets
+   * it if a connection cannot be made, or serves it by a connection that the pool no longer counts.
+   */
+  readonly waiting: (() => void)[];
   connected: number;
   /** Connections whose answer ended in this turn of the event loop: undici uses them again in the next. */
   resting: number;
@@ -60,14 +67,20 @@ export class HostPools {
     // It knows both shapes of a handler; its types know one.
     const watched = whenOver(handler, () => this.#over(host)) as Dispatcher.DispatchHandler;
     const send = () => host.pool.dispatch(options as Dispatcher.DispatchOptions, watched);
-    if (host.resting === 0 && host.deferred === 0) return send();
+    if (kind === "token" || host.sent < this.#options.perHost) this.#send(host, send);
+    else host.waiting.push(send);
+    return true;
+  }
+
+  #send(host: HostPool, send: () => void): void {
+    host.sent += 1;
+    if (host.resting === 0 && host.deferred === 0) return void send();
     // A call right after another one would open a second connection; and those that follow stay behind it.
     host.deferred += 1;
     setImmediate(() => {
       host.deferred -= 1;
       send();
     });
-    return true;
   }
 
   #poolOf(kind: Kind, origin: string): HostPool {
@@ -78,6 +91,8 @@ export class HostPools {
       key,
       pool: this.#newPool(kind, origin),
       underWay: 0,
+      sent: 0,
+      waiting: [],
       connected: 0,
       resting: 0,
       deferred: 0,
@@ -100,10 +115,13 @@ export class HostPools {
 
   #over(host: HostPool): void {
     host.underWay -= 1;
+    host.sent -= 1;
     host.resting += 1;
     setImmediate(() => {
       host.resting -= 1;
     });
+    const next = host.waiting.shift();
+    if (next) this.#send(host, next);
     if (host.underWay > 0 || this.#pools.get(host.key) !== host) return;
     this.#idle.add(host);
     this.#idleConnections += host.connected;
