@@ -16,8 +16,8 @@ export interface RetailerClient extends TokenSource {
   /**
    * `fetch` with `Authorization: Bearer …` (4.4), in place of any `Authorization` that the caller gave. A relative
    * input, with or without a leading slash, is appended to `baseUrl`. What is given is read at once, as the platform
-   * reads it. If the call is not sent, a body that is a stream is cancelled. A `Content-Length` beside a body that is no
-   * stream is left to the platform.
+   * reads it. If the call is not sent, a body that is a stream is cancelled. A `Content-Length` beside a body that is
+   * no stream is left to the platform.
    *
    * A 401 is answered by one retry with a renewed token, if the body can be sent again: a stream cannot. The 401 is
    * returned if another token would not help: the API rejects tokens that were just issued too, or the 401 came by way

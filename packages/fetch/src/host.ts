@@ -104,7 +104,7 @@ export class Host {
     const turnBefore = Math.max(this.#limit.turnAt(), now);
     this.#limit.learn(status, headers, { now, sentAt });
     const longerMs = Math.max(this.#limit.turnAt(), now) - turnBefore;
-    if (longerMs !== 0) for (const waiting of this.#patient) this.#spend(waiting, longerMs);
+    if (longerMs !== 0) this.#hasty.add(...[...this.#patient].filter((one) => !this.#spend(one, longerMs)));
     this.#startNext();
   }
 
@@ -126,7 +126,7 @@ export class Host {
   #join(waiting: Waiting): void {
     (waiting.waitLeftMs > 0 ? this.#patient : this.#hasty).add(waiting);
     const ms = this.#limit.turnAt() - Date.now();
-    if (waiting.waitLeftMs > 0 && ms > 0) this.#spend(waiting, ms);
+    if (waiting.waitLeftMs > 0 && ms > 0 && !this.#spend(waiting, ms)) this.#hasty.add(waiting);
     this.#startNext();
   }
 
@@ -141,18 +141,19 @@ export class Host {
   }
 
   /**
-   * Of a call's patience, as soon as the wait is known. If it is not enough, the call does not wait for the turn.
+   * Of a call's patience, as soon as the wait is known.
    *
    * @param ms below 0, the turn comes sooner than was known: that much was not needed.
+   * @returns whether it is enough. If not, the call leaves its line: it does not wait for the turn.
    */
-  #spend(waiting: Waiting, ms: number): void {
+  #spend(waiting: Waiting, ms: number): boolean {
     if (ms <= waiting.waitLeftMs) {
       waiting.waitLeftMs = Math.min(waiting.waitLeftMs - ms, this.#options.wait429Ms);
-      return;
+      return true;
     }
     this.#patient.remove(waiting);
     waiting.waitLeftMs = 0;
-    this.#hasty.add(waiting);
+    return false;
   }
 
   #startNext(): void {

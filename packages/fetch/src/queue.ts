@@ -17,10 +17,17 @@ export class Line {
   first: Waiting | undefined;
   #last: Waiting | undefined;
 
-  /** From the back: a call that comes anew belongs there. */
-  add(waiting: Waiting): void {
+  /** Adds calls that are in their order. From the back, where a new call belongs; one walk for all of them. */
+  add(...sorted: readonly Waiting[]): void {
     let before = this.#last;
-    while (before && before.number > waiting.number) before = before.before;
+    for (let index = sorted.length - 1; index >= 0; index -= 1) {
+      const waiting = sorted[index] as Waiting;
+      while (before && before.number > waiting.number) before = before.before;
+      this.#insert(waiting, before);
+    }
+  }
+
+  #insert(waiting: Waiting, before: Waiting | undefined): void {
     const after = before ? before.after : this.first;
     Object.assign(waiting, { line: this, before, after });
     if (before) before.after = waiting;

@@ -139,9 +139,13 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
 
 /** Nobody will read it. It may be one of Node's: `fetch` takes them, and one in the built-in's place gives them. */
 function discard(body: unknown, reason?: unknown): void {
-  const stream = body as { cancel?(reason: unknown): Promise<void>; destroy?(): void } | null | undefined;
-  if (stream?.cancel) stream.cancel(reason).catch(() => {});
-  else stream?.destroy?.();
+  const stream = body as { cancel?(reason: unknown): unknown; destroy?(): void } | null | undefined;
+  try {
+    if (stream?.cancel) Promise.resolve(stream.cancel(reason)).catch(() => {});
+    else stream?.destroy?.();
+  } catch {
+    // The caller is told why the call failed, not why its body did.
+  }
 }
 
 /** undici's own member of `RequestInit`, which the platform's types do not know. */
