@@ -58,7 +58,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     };
     if (closed) throw unsent(closedError(call?.host ?? ""));
     if (call?.signal?.aborted) throw unsent(call.signal.reason);
-    const send = sender(input, init);
+    const send = sender(input, init, underWay);
     if (!call || call.isTokenRequest) return send(dispatcher ?? pools.of("token"), () => {});
     return counted(sendInTurn(call, dispatcher ?? pools.of("api"), send, unsent));
   }
@@ -101,28 +101,6 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     }
   }
 
-  function sender(input: Input, init: RequestInit | undefined): Send {
-    const [copy, options] = [copyOfInput(input), withoutLength(input, copyOfInit(init))];
-    return async (connections, over, learn) => {
-      underWay.begin();
-      const isOver = () => {
-        over();
-        underWay.end();
-      };
-      const dispatcher = new UnderWay(connections, isOver, input);
-      try {
-        const answer = await globalThis.fetch(copy, { ...options, dispatcher } as object);
-        learn?.(answer);
-        return answer;
-      } catch (error) {
-        dispatcher.discard();
-        throw error;
-      } finally {
-        dispatcher.answered();
-      }
-    };
-  }
-
   async function finish(): Promise<void> {
     hosts.dismiss();
     await underWay.none();
@@ -135,6 +113,29 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
       return closed;
     },
   });
+}
+
+/** Sends a call as it was when it was made, once or again. */
+function sender(input: Input, init: RequestInit | undefined, underWay: CallsUnderWay): Send {
+  const [copy, options] = [copyOfInput(input), withoutLength(input, copyOfInit(init))];
+  return async (connections, over, learn) => {
+    underWay.begin();
+    const isOver = () => {
+      over();
+      underWay.end();
+    };
+    const dispatcher = new UnderWay(connections, isOver, input);
+    try {
+      const answer = await globalThis.fetch(copy, { ...options, dispatcher } as object);
+      learn?.(answer);
+      return answer;
+    } catch (error) {
+      dispatcher.discard();
+      throw error;
+    } finally {
+      dispatcher.answered();
+    }
+  };
 }
 
 /** Nobody will read it. It may be one of Node's: `fetch` takes them, and one in the built-in's place gives them. */
