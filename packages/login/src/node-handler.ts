@@ -102,7 +102,7 @@ async function pour(body: ReadableStream<Uint8Array>, res: ServerResponse): Prom
   const reader = body.getReader();
   const gone = () => void reader.cancel().catch(() => {});
   res.once("close", gone);
-  if (res.destroyed) gone();
+  if (res.destroyed) gone(); // before this could be told
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -111,7 +111,7 @@ async function pour(body: ReadableStream<Uint8Array>, res: ServerResponse): Prom
     }
   } finally {
     res.off("close", gone);
-    if (res.destroyed) gone();
+    gone(); // nothing is left of a body that was read to its end
   }
 }
 
