@@ -51,7 +51,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     // A `fetch` that calls this one stands in the place of the global one: through it the call would never end.
     if (dispatcher instanceof UnderWay) return builtIn(input, init);
     const call = callOf(input, init);
-    /** Who waits for a body to be read, or keeps a file open behind it, learns that nobody will. */
+    // The body of a call that is not sent is ended, as `fetch` ends it: a file may be open behind it.
     const unsent = (reason: unknown) => {
       discard(init?.body ?? (input as Partial<Request>).body, reason);
       return reason;
@@ -138,7 +138,7 @@ function sender(input: Input, init: RequestInit | undefined, underWay: CallsUnde
   };
 }
 
-/** Nobody will read it. It may be one of Node's: `fetch` takes them, and one in the built-in's place gives them. */
+/** Ends a body that nobody will read. It may be one of Node's streams. */
 function discard(body: unknown, reason?: unknown): void {
   const stream = body as { cancel?(reason: unknown): unknown; destroy?(): void } | null | undefined;
   try {

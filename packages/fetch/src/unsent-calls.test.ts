@@ -1,8 +1,5 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import { personalToken } from "@retail-pos/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ApiServer, apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
@@ -17,7 +14,6 @@ beforeEach(async () => {
   held = undefined;
   api = await apiServer((request, response) => {
     if (request.url === "/held") held = response;
-    else if (request.url?.endsWith("/endless")) response.write("some");
     else response.end("ok");
   });
   fetch = retailFetch({ perHost: 1 });
@@ -43,18 +39,6 @@ async function occupied(): Promise<{ free: () => Promise<unknown> }> {
     return call;
   };
   return { free };
-}
-
-/** Collects everything that nobody holds. */
-function collector(): () => Promise<void> {
-  setFlagsFromString("--expose-gc");
-  const gc = runInNewContext("gc") as () => void;
-  return async () => {
-    for (let turn = 0; turn < 10; turn += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      gc();
-    }
-  };
 }
 
 describe("the body of a call that is not sent is ended:", () => {
@@ -123,49 +107,4 @@ describe("the body of a call that is not sent is ended:", () => {
     expect(await text(sent)).toBe("ok");
     expect(cancel).not.toHaveBeenCalled();
   });
-});
-
-test.each([8, 4000])("a Content-Length of %i, left from another body, is not sent", async (length) => {
-  const body = JSON.stringify({ name: "tea", note: "added later" });
-  const headers = { "Content-Length": String(length) };
-  const bare = new Request(api.origin, { method: "POST", headers });
-  for (const given of [headers, new Headers(headers), Object.entries(headers)])
-    expect(
-      await text(fetch(api.origin, { method: "POST", headers: given as Record<string, string>, body })),
-    ).toBe("ok");
-  expect(await text(fetch(bare, { body }))).toBe("ok");
-  expect(api.connections).toBe(1);
-});
-
-test("a Request behind core's client keeps its signal while the body is read", async () => {
-  const collect = collector();
-  const client = personalToken({
-    baseUrl: `${api.origin}/{domain_prefix}`,
-    domainPrefix: "shop",
-    token: "t",
-    fetch,
-  });
-  const controller = new AbortController();
-  const reading = failure(
-    client
-      .fetch(new Request(`${client.baseUrl}/endless`, { signal: controller.signal }))
-      .then((it) => it.text()),
-  );
-  await vi.waitFor(() => expect(api.underWay).toBe(1));
-  await collect();
-  controller.abort(new Error("enough"));
-  expect(await reading).toMatchObject({ message: "enough" });
-  expect(await text(fetch(api.origin))).toBe("ok");
-});
-
-test("a Request that nobody but the queue holds leaves it when its signal is aborted", async () => {
-  const collect = collector();
-  const { free } = await occupied();
-  const controller = new AbortController();
-  const waiting = failure(fetch(new Request(api.origin, { signal: controller.signal })));
-  await collect();
-  controller.abort(new Error("enough"));
-  expect(await waiting).toMatchObject({ message: "enough" });
-  await free();
-  expect(api.came).toEqual(["/held"]);
 });
