@@ -93,8 +93,8 @@ function answerOf(
   ask: (done: (error?: unknown, ...answer: unknown[]) => void) => unknown,
 ): Promise<unknown[]> {
   // `(...args)` has no length, and may call back all the same.
-  const isPromise = length > 0 && length < LEAST_WITH_DONE[name];
-  return answerOfHook({ name: `The state store's ${name}`, ask, read: (...answer) => answer, isPromise });
+  const takesDone = length === 0 || length >= LEAST_WITH_DONE[name];
+  return answerOfHook({ name: `The state store's ${name}`, ask, read: (...answer) => answer, takesDone });
 }
 
 /** `(req, done)` and `(req, state, done)`. */

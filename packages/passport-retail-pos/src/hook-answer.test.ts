@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { answerOfHook, type HookCall, LONGEST_ANSWER_MS } from "./hook-answer.js";
 
 type Ask = HookCall<unknown>["ask"];
-const asked = (ask: Ask, isPromise = false) =>
-  answerOfHook({ name: "the hook", ask, read: (...answer) => answer, isPromise });
+const asked = (ask: Ask, takesDone = true) =>
+  answerOfHook({ name: "the hook", ask, read: (...answer) => answer, takesDone });
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -32,7 +32,7 @@ describe("the first answer counts:", () => {
 });
 
 test("a promise of nothing is an answer if there is no done", async () => {
-  expect(await asked(async () => undefined, true)).toEqual([]);
+  expect(await asked(async () => undefined, false)).toEqual([]);
 });
 
 test.each<[string, Ask]>([

@@ -9,8 +9,8 @@ export interface HookCall<T> {
   readonly ask: (done: (error?: unknown, ...answer: unknown[]) => void) => unknown;
   /** Reads what `done` was given after the error. */
   readonly read: (...answer: unknown[]) => T;
-  /** Whether the hook has no parameter for `done`: then a promise of nothing is its answer too. */
-  readonly isPromise: boolean;
+  /** Whether the hook may call `done`. If it cannot, a promise of nothing is its answer too. */
+  readonly takesDone: boolean;
 }
 
 /**
@@ -18,7 +18,7 @@ export interface HookCall<T> {
  *
  * @throws {Error} the hook's own; or it did not answer within {@link LONGEST_ANSWER_MS}.
  */
-export function answerOfHook<T>({ name, ask, read, isPromise }: HookCall<T>): Promise<T> {
+export function answerOfHook<T>({ name, ask, read, takesDone }: HookCall<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const fail = (error: unknown) => {
       clearTimeout(deadline);
@@ -35,7 +35,7 @@ export function answerOfHook<T>({ name, ask, read, isPromise }: HookCall<T>): Pr
       if (!isThenable(result)) return;
       Promise.resolve(result).then((answer) => {
         if (answer !== undefined) succeed(answer);
-        else if (isPromise) succeed();
+        else if (!takesDone) succeed();
       }, fail);
     } catch (error) {
       fail(error);

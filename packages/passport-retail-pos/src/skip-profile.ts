@@ -16,6 +16,6 @@ export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: 
     name: "skipUserProfile",
     ask: (done) => skip(accessToken, done),
     read: Boolean,
-    isPromise: false,
+    takesDone: true,
   });
 }

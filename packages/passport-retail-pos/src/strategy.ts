@@ -223,7 +223,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
       name: "userProfile",
       ask: (done) => own.base._loadUserProfile(accessToken, done),
       read: (profile) => (profile ?? byDefault) as RetailPosProfile,
-      isPromise: this.userProfile.length === 1,
+      takesDone: this.userProfile.length !== 1,
     });
   }
 }
