@@ -16,7 +16,7 @@ const SHOP = parseDomainPrefix("shop");
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Numbered; `replaced` has the refresh token of that number. */
+/** A set whose tokens and version carry this number. */
 function setOf(number: string, more: Partial<TokenSet> = {}): TokenSet {
   const access = { value: `access-${number}`, expiresAt: T0 + DAY_MS };
   return {

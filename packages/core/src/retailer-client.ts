@@ -68,7 +68,7 @@ export function retailerClients(
     const isResendable = isValue(call.body) && !given?.bodyUsed;
     let request: Request | undefined;
     const { url, token } = await ready().catch((error) => {
-      discard((hasBody(call) ? call.body : (request ?? given)?.body) as ReadableStream | null); // nobody will read it
+      discard(hasBody(call) ? call.body : (request ?? given)?.body);
       throw error;
     });
     const spare = renews && isResendable && request?.body && !hasBody(call) ? copyOf(request) : undefined;
@@ -132,17 +132,17 @@ function requestTo(url: string, given: Request, call: RequestInit): Request {
   const copy = hasBody(call)
     ? new Request(given, { method: call.method ?? given.method, body: new Uint8Array() })
     : new Request(given);
-  held.set(copy, given);
+  originals.set(copy, given);
   if (copy.url !== url) throw new TypeError("fetch was given a Request whose address changes");
   return copy;
 }
 
-/** A copy follows the signal of the first only as long as somebody holds that: here, whoever holds the copy. */
-const held = new WeakMap<Request, Request>();
+/** A copied `Request` follows the caller's signal only while the original is there. So the copy keeps the original. */
+const originals = new WeakMap<Request, Request>();
 
 function copyOf(request: Request): Request {
   const copy = request.clone();
-  held.set(copy, request);
+  originals.set(copy, request);
   return copy;
 }
 

@@ -1,5 +1,5 @@
 /** Cancels a body that nobody will read, and does not wait for it. Some fetches give Node's streams. */
-export function discard(body: ReadableStream | null | undefined): void {
+export function discard(body: unknown): void {
   const stream = body as { cancel?(): Promise<void>; destroy?(): void } | null | undefined;
   try {
     if (stream?.cancel) stream.cancel().catch(() => {});
