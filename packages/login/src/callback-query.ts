@@ -34,7 +34,7 @@ export const ACCESS_DENIED = "access_denied";
 /** Longer texts are refused as codes. The spec names no length; no service that we know has codes this long. */
 const LONGEST_CODE = 4096;
 
-/** The query of an address, repeated parameters as lists. Nothing is copied: a stranger may repeat one 8,000 times. */
+/** The query of an address, repeated parameters as lists. A stranger may repeat one thousands of times. */
 export function queryIn(url: URL): Query {
   const query: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of url.searchParams) {
