@@ -1,4 +1,5 @@
 import type { Connections, DispatchOptions, Handler, Told } from "./dispatcher.js";
+import { abandon } from "./host-client.js";
 import { UnreadAnswer } from "./unread-answer.js";
 
 /**
@@ -14,8 +15,7 @@ export class UnderWay implements Connections {
   /** Whoever may still need a connection. At first the caller, until {@link answered}. */
   #users = 1;
   #isOver = false;
-  /** The answer to the last request. */
-  #last: UnreadAnswer | undefined;
+  #last: { readonly request: DispatchOptions; readonly answer: UnreadAnswer } | undefined;
 
   constructor(connections: Connections, over: () => void, given: unknown) {
     this.#connections = connections;
@@ -27,17 +27,17 @@ export class UnderWay implements Connections {
     return this.#connections.isMockActive === true;
   }
 
-  dispatch(options: DispatchOptions, handler: Handler): boolean {
-    if (this.#last?.isRedirect) this.#last.discard();
+  dispatch(request: DispatchOptions, handler: Handler): boolean {
+    if (this.#last?.answer.isRedirect) this.#last.answer.discard();
     const answer = new UnreadAnswer(handler);
-    this.#last = answer;
+    this.#last = { request, answer };
     this.#users += 1;
     const over = once(() => {
       answer.isOver = true;
       this.answered();
     });
     try {
-      return this.#connections.dispatch(options, whenOver(handler, over));
+      return this.#connections.dispatch(request, whenOver(handler, over));
     } catch (error) {
       over(); // a dispatcher that threw tells the handler nothing
       throw error;
@@ -52,9 +52,11 @@ export class UnderWay implements Connections {
     this.#over();
   }
 
-  /** `fetch` failed: nobody has the last answer, if there was one. */
+  /** `fetch` failed: nobody has the last answer, if there was one, or waits for it. */
   discard(): void {
-    this.#last?.discard();
+    if (!this.#last || this.#last.answer.isOver) return;
+    abandon(this.#last.request);
+    this.#last.answer.discard();
   }
 }
 

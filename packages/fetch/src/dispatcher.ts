@@ -11,14 +11,15 @@ export interface DispatchOptions {
 
 /**
  * What `fetch` is told of one request. The built-in `fetch` of Node 26 has the names with `Response`, those before it
- * the last four.
+ * the last five.
  */
 export interface Handler {
-  onRequestStart?: unknown;
+  onRequestStart?: Told;
   onResponseStart?: Told;
   onResponseData?: Told;
   onResponseEnd?: Told;
   onResponseError?: Told;
+  onConnect?: Told;
   onHeaders?: Told;
   onData?: Told;
   onComplete?: Told;

@@ -31,6 +31,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (pathname === "/moved-long") {
     return void response.writeHead(302, { location: "/products" }).end("x".repeat(1_000_000));
   }
+  if (pathname === "/moved-unfinished") {
+    return void response.writeHead(302, { location: "/products", "content-length": 10 }).flushHeaders();
+  }
   if (pathname === "/reset") return void request.socket.resetAndDestroy();
   if (pathname === "/slow") return void setTimeout(() => response.end("slow"), 5);
   if (pathname === "/unannounced") response.setHeader("connection", "keep-alive"); // Node adds no more then
@@ -269,6 +272,16 @@ describe("the connection of a call is free again", () => {
     }
     expect(await text(fetch(products(1)))).toBe("GET ");
   });
+
+  for (const redirect of ["follow", "error"] as const) {
+    test(`after a redirect whose body never ends (${redirect}), though more of them came than it has`, async () => {
+      fetch = retailFetch({ perHost: 2 });
+      const moved = () => text(fetch(`${api.origin}/moved-unfinished`, { redirect })).catch(() => "refused");
+      const outcome = redirect === "follow" ? "GET " : "refused";
+      expect(await Promise.all([moved(), moved(), moved()])).toEqual(Array(3).fill(outcome));
+      expect(await text(fetch(products(1)))).toBe("GET ");
+    });
+  }
 
   test("after a dispatcher that threw", async () => {
     fetch = retailFetch({ perHost: 1 });
