@@ -105,14 +105,15 @@ function once(kind: FaultKind): Step {
  * A clock jumps under load, an expiry follows while it is wrong, and it jumps back. Each process may find the token
  * ended by its own clock, so each jump may cost one request of each process; nobody goes without.
  *
- * A process that is ahead takes what another one has just renewed for ended and renews again, which ends the other's:
- * a call that is caught between the two gets the API's own 401, for a minute at most.
+ * A process whose clock is ahead of another's takes what that one has just renewed for ended and renews again, which
+ * ends the other's: a call that is caught between the two gets the API's own 401, for a minute at most. One process that
+ * is behind makes the others such ones.
  */
 function jump(whose: "a process's" | "the service's", ms: number): Step[] {
   const by = (sign: number) => (world: World) =>
     whose === "the service's" ? world.jumpService(sign * ms) : world.jumpProcess(0, sign * ms);
   const size = `${Math.abs(ms) === DAY_MS ? "a day" : "an hour"} ${ms > 0 ? "ahead" : "behind"}`;
-  const reasons = whose === "a process's" && ms > 0 ? ["api 401"] : [];
+  const reasons = whose === "a process's" ? ["api 401"] : [];
   return [
     { name: `${whose} clock ${size}`, during: by(1), least: 0, most: ONE_EACH },
     {
