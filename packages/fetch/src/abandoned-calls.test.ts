@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
 
 // A host that accepts connections, and never says a word of TLS. undici waits for ten seconds.
@@ -20,9 +21,11 @@ afterEach(async () => {
   await new Promise((resolve) => silent.close(resolve));
 });
 
-const call = (path = "api/products", method = "GET") => {
+/** @returns why it failed. */
+const call = (path = "api/products", init?: RequestInit) => {
   const { port } = silent.address() as AddressInfo;
-  return fetch(`https://127.0.0.1:${port}/${path}`, { method, signal: controller.signal }).catch(
+  return fetch(`https://127.0.0.1:${port}/${path}`, { ...init, signal: controller.signal }).then(
+    () => "it was answered",
     (error: Error) => error.message,
   );
 };
@@ -44,7 +47,7 @@ describe("calls that are aborted while their connections are being made", () => 
 
   test("do not hold up close(), nor does a token request", async () => {
     fetch = retailFetch({ perHost: 2 });
-    const calls = [call(), call(), call("api/1.0/token", "POST")];
+    const calls = [call(), call(), call("api/1.0/token", { method: "POST" })];
     await opened(3);
     controller.abort(new Error("enough"));
     expect(await Promise.all(calls)).toEqual(Array(3).fill("enough"));
@@ -77,4 +80,71 @@ describe("calls that are aborted while their connections are being made", () => 
     await fetch.close();
     await allClosed();
   }, 5000);
+
+  for (const method of ["GET", "POST"]) {
+    test(`many ${method} at once, also those that come next at that moment`, async () => {
+      fetch = retailFetch({ perHost: 2 });
+      const body = method === "POST" ? "a body" : null;
+      const calls = Array.from({ length: 6 }, () => {
+        controller = new AbortController();
+        setTimeout((one) => one.abort(new Error("enough")), 300, controller);
+        return call("api/products", { method, body });
+      });
+      expect(await Promise.all(calls)).toEqual(Array(6).fill("enough"));
+      await fetch.close();
+      await allClosed();
+    }, 5000);
+  }
+});
+
+describe("a host that answers slowly", () => {
+  const slowApi = async () => {
+    const api = await apiServer((request, response) => {
+      if (request.url === "/moved") response.writeHead(302, { location: `${elsewhere}/held` }).end();
+      else if (request.url === "/begun") response.writeHead(200, { "content-length": 10 }).flushHeaders();
+      else if (request.url !== "/held") response.end("ok");
+    });
+    onTestFinished(() => api.close());
+    return api;
+  };
+  let elsewhere = "";
+  beforeEach(() => {
+    fetch = retailFetch({ perHost: 1 });
+  });
+
+  test("gets no new connection for a call that was aborted", async () => {
+    const api = await slowApi();
+    const held = fetch(`${api.origin}/held`, { signal: controller.signal });
+    await vi.waitFor(() => expect(api.underWay).toBe(1));
+    controller.abort(new Error("enough"));
+    await expect(held).rejects.toThrow("enough");
+    await fetch.close();
+    expect(api.connections).toBe(1);
+  });
+
+  test("gets none for an answer that was cancelled", async () => {
+    const api = await slowApi();
+    await (await fetch(`${api.origin}/begun`)).body?.cancel();
+    await fetch.close();
+    expect(api.connections).toBe(1);
+  });
+
+  test("holds the places of calls that are redirected to it no longer than they wait", async () => {
+    const [store, central] = [await slowApi(), await slowApi()];
+    elsewhere = central.origin;
+    void fetch(`${central.origin}/held`, { signal: controller.signal }).catch(() => {});
+    await vi.waitFor(() => expect(central.underWay).toBe(1));
+    for (const round of [1, 2]) {
+      const moved = new AbortController();
+      const call = fetch(`${store.origin}/moved`, { signal: moved.signal });
+      await vi.waitFor(() => expect(store.came).toHaveLength(2 * round - 1));
+      await vi.waitFor(() => expect(store.underWay).toBe(0));
+      moved.abort(new Error("enough"));
+      await expect(call).rejects.toThrow("enough");
+      expect(await (await fetch(`${store.origin}/products`)).text()).toBe("ok");
+    }
+    controller.abort(new Error("enough"));
+    await fetch.close();
+    expect(central.came).toEqual(["/held"]);
+  });
 });

@@ -1,6 +1,6 @@
-import type { Connections, DispatchOptions, Handler, Told } from "./dispatcher.js";
-import { abandon } from "./host-client.js";
+import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
 import { UnreadAnswer } from "./unread-answer.js";
+import { once, whenOver } from "./when-over.js";
 
 /**
  * Goes to `fetch` as the `dispatcher` of one call, and tells when the call needs no connection any more: its answer
@@ -55,37 +55,7 @@ export class UnderWay implements Connections {
   /** `fetch` failed: nobody has the last answer, if there was one, or waits for it. */
   discard(): void {
     if (!this.#last || this.#last.answer.isOver) return;
-    abandon(this.#last.request);
     this.#last.answer.discard();
+    this.#connections.abandon?.(this.#last.request);
   }
-}
-
-/** Calls back once, after the handler was told that its request is over. `fetch` makes a handler for each request. */
-export function whenOver(handler: Handler, over: () => void): Handler {
-  const onceOver = once(over);
-  const then = (ending: Told | undefined): Told =>
-    function (...what) {
-      try {
-        return ending?.apply(this, what);
-      } finally {
-        onceOver();
-      }
-    };
-  if (handler.onRequestStart) {
-    handler.onResponseEnd = then(handler.onResponseEnd);
-    handler.onResponseError = then(handler.onResponseError);
-  } else {
-    handler.onComplete = then(handler.onComplete);
-    handler.onError = then(handler.onError);
-  }
-  return handler;
-}
-
-function once(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    work();
-  };
 }

@@ -1,6 +1,8 @@
 /** What `fetch` asks a dispatcher for, as far as it is passed on. The shape is that of whichever undici asks. */
 export interface Connections {
   dispatch(options: DispatchOptions, handler: Handler): boolean;
+  /** Tells that nobody waits for a request any more, whether it was sent or not. Ours only. */
+  abandon?(options: DispatchOptions): void;
   /** undici's own mocks. */
   readonly isMockActive?: boolean;
 }

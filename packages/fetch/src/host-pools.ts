@@ -1,7 +1,6 @@
-import type { Dispatcher, Pool } from "undici";
-import { whenOver } from "./connection-in-use.js";
+import { Connection } from "./connection.js";
 import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
-import { poolOfClients } from "./host-client.js";
+import { whenOver } from "./when-over.js";
 
 /** Token requests have connections of their own, so that no call of the API stands before one. */
 export type Kind = "api" | "token";
@@ -14,34 +13,43 @@ export interface HostPoolsOptions {
 
 interface HostPool {
   readonly key: string;
-  readonly pool: Pool;
-  underWay: number;
-  /** How many of them undici has. */
-  sent: number;
-  /**
-   * The others, as a redirect brings them: it does not wait for its host's turn. undici's pool has a queue, but forgets
-   * it if a connection cannot be made, or serves it by a connection that the pool no longer counts.
-   */
-  readonly waiting: (() => void)[];
-  connected: number;
-  /** Connections whose answer ended in this turn of the event loop: undici uses them again in the next. */
+  readonly origin: string;
+  readonly most: number;
+  readonly connections: Set<Connection>;
+  /** Those that the next requests take, the one used last at the end. */
+  readonly free: Connection[];
+  /** How many of them are free in the next turn of the event loop: their answer ended in this one. */
   resting: number;
-  /** Requests that wait for that turn: for one of those connections, or behind such a request. */
-  deferred: number;
+  /**
+   * Requests without a connection, in their order. A call has a place in its host's turn; but a redirect brings
+   * requests that have none, and one that follows right after an answer waits for that connection to be free.
+   */
+  readonly waiting: Set<HostRequest>;
+  /** Those that wait, and those that have a connection. */
+  underWay: number;
+}
+
+interface HostRequest {
+  readonly host: HostPool;
+  readonly options: DispatchOptions;
+  readonly handler: Handler;
+  connection?: Connection;
 }
 
 /**
- * The connections to every host, one undici `Pool` for each host and kind. A pool is dropped with its last connection,
- * so that nothing is kept of a host that is not called any more; and so is the pool used longest ago, if idle hosts
+ * The connections to every host, in one pool for each host and kind. A pool is dropped with its last connection, so
+ * that nothing is kept of a host that is not called any more; and so is the pool used longest ago, if idle hosts
  * together keep more connections than they may.
  */
 export class HostPools {
   readonly #options: HostPoolsOptions;
   readonly #pools = new Map<string, HostPool>();
-  /** Those without a request under way, the one used longest ago first. */
+  readonly #requests = new Map<DispatchOptions, HostRequest>();
+  /** Pools without a request under way, the one used longest ago first. */
   readonly #idle = new Set<HostPool>();
   #idleConnections = 0;
   #mostIdle: number;
+  readonly #ending = new Set<Promise<void>>();
 
   constructor(options: HostPoolsOptions) {
     this.#options = options;
@@ -49,38 +57,41 @@ export class HostPools {
   }
 
   of(kind: Kind): Connections {
-    return { dispatch: (options, handler) => this.#dispatch(kind, options, handler) };
+    return {
+      dispatch: (options, handler) => this.#dispatch(kind, options, handler),
+      abandon: (options) => this.#abandon(options),
+    };
   }
 
-  /** Waits for what is under way. */
+  /** Resolves once all connections are closed. Those that are in use are closed as well. */
   async close(): Promise<void> {
     this.#mostIdle = 0; // for a call that began at this moment
-    const pools = [...this.#pools.values()];
-    for (const host of pools) this.#forget(host);
-    await Promise.all(pools.map(({ pool }) => pool.close()));
+    for (const host of this.#pools.values()) this.#dropPool(host);
+    await Promise.all(this.#ending);
   }
 
   #dispatch(kind: Kind, options: DispatchOptions, handler: Handler): boolean {
     const host = this.#poolOf(kind, String(options.origin));
-    if (this.#idle.delete(host)) this.#idleConnections -= host.connected;
+    if (this.#idle.delete(host)) this.#idleConnections -= host.connections.size;
     host.underWay += 1;
-    // It knows both shapes of a handler; its types know one.
-    const watched = whenOver(handler, () => this.#over(host)) as Dispatcher.DispatchHandler;
-    const send = () => host.pool.dispatch(options as Dispatcher.DispatchOptions, watched);
-    if (kind === "token" || host.sent < this.#options.perHost) this.#send(host, send);
-    else host.waiting.push(send);
+    const request: HostRequest = { host, options, handler };
+    whenOver(handler, (hasFailed) => this.#over(request, hasFailed));
+    this.#requests.set(options, request);
+    host.waiting.add(request);
+    this.#serve(host);
     return true;
   }
 
-  #send(host: HostPool, send: () => void): void {
-    host.sent += 1;
-    if (host.resting === 0 && host.deferred === 0) return void send();
-    // A call right after another one would open a second connection; and those that follow stay behind it.
-    host.deferred += 1;
-    setImmediate(() => {
-      host.deferred -= 1;
-      send();
-    });
+  /** Nobody waits for this request any more. Once it is sent, `fetch` ends it itself. */
+  #abandon(options: DispatchOptions): void {
+    const request = this.#requests.get(options);
+    if (!request) return;
+    const { host, handler, connection } = request;
+    if (host.waiting.delete(request)) {
+      const reason = new Error("Nobody waits for this request any more");
+      if (handler.onRequestStart) handler.onResponseError?.(undefined, reason);
+      else handler.onError?.(reason);
+    } else if (connection?.isBeingMade) this.#drop(host, connection);
   }
 
   #poolOf(kind: Kind, origin: string): HostPool {
@@ -89,72 +100,112 @@ export class HostPools {
     if (known) return known;
     const host: HostPool = {
       key,
-      pool: this.#newPool(kind, origin),
-      underWay: 0,
-      sent: 0,
-      waiting: [],
-      connected: 0,
+      origin,
+      most: kind === "api" ? this.#options.perHost : Number.POSITIVE_INFINITY,
+      connections: new Set(),
+      free: [],
       resting: 0,
-      deferred: 0,
+      waiting: new Set(),
+      underWay: 0,
     };
-    host.pool.on("connect", () => this.#connected(host, 1));
-    host.pool.on("disconnect", () => this.#connected(host, -1));
-    host.pool.on("connectionError", () => this.#dropUnused(host));
     this.#pools.set(key, host);
     return host;
   }
 
-  #newPool(kind: Kind, origin: string): Pool {
-    const { perHost, keepAliveMs } = this.#options;
-    const kept =
-      keepAliveMs > 0
-        ? { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs }
-        : { pipelining: 0 };
-    return poolOfClients(origin, { connections: kind === "api" ? perHost : null, ...kept });
+  #serve(host: HostPool): void {
+    for (const request of host.waiting) {
+      const connection = this.#freeConnection(host) ?? this.#newConnection(host);
+      if (!connection) return;
+      host.waiting.delete(request);
+      request.connection = connection;
+      connection.send(request.options, request.handler);
+    }
   }
 
-  #over(host: HostPool): void {
+  #freeConnection(host: HostPool): Connection | undefined {
+    for (;;) {
+      const connection = host.free.pop();
+      if (!connection || connection.isOpen) return connection;
+      this.#forget(host, connection);
+    }
+  }
+
+  #newConnection(host: HostPool): Connection | undefined {
+    if (host.resting > 0 || host.connections.size >= host.most) return undefined;
+    const connection: Connection = new Connection({
+      origin: host.origin,
+      keepAliveMs: this.#options.keepAliveMs,
+      onGone: () => this.#drop(host, connection),
+    });
+    host.connections.add(connection);
+    return connection;
+  }
+
+  #over(request: HostRequest, hasFailed: boolean): void {
+    const { host, options, connection } = request;
+    this.#requests.delete(options);
     host.underWay -= 1;
-    host.sent -= 1;
+    if (connection) {
+      const isGood = !hasFailed || connection.isSending;
+      if (isGood && connection.isOpen && this.#options.keepAliveMs > 0) this.#rest(host, connection);
+      else this.#drop(host, connection);
+    }
+    if (host.underWay > 0 || this.#pools.get(host.key) !== host) return;
+    this.#idle.add(host);
+    this.#idleConnections += host.connections.size;
+    this.#dropUnused(host);
+    this.#dropSurplus();
+  }
+
+  /** A host may close a connection right after an answer, whatever it says; that is seen in the next turn. */
+  #rest(host: HostPool, connection: Connection): void {
     host.resting += 1;
     setImmediate(() => {
       host.resting -= 1;
+      if (host.connections.has(connection)) host.free.push(connection);
+      this.#serve(host);
     });
-    const next = host.waiting.shift();
-    if (next) this.#send(host, next);
-    if (host.underWay > 0 || this.#pools.get(host.key) !== host) return;
-    this.#idle.add(host);
-    this.#idleConnections += host.connected;
-    this.#dropUnused(host);
-    this.#dropSurplus();
   }
 
-  #connected(host: HostPool, change: 1 | -1): void {
-    host.connected += change;
-    if (this.#idle.has(host)) this.#idleConnections += change;
+  #drop(host: HostPool, connection: Connection): void {
+    this.#forget(host, connection);
     this.#dropUnused(host);
-    this.#dropSurplus();
+    this.#serve(host);
+  }
+
+  #forget(host: HostPool, connection: Connection): void {
+    if (!host.connections.delete(connection)) return;
+    const at = host.free.indexOf(connection);
+    if (at >= 0) host.free.splice(at, 1);
+    if (this.#idle.has(host)) this.#idleConnections -= 1;
+    this.#end(connection);
   }
 
   #dropUnused(host: HostPool): void {
-    if (this.#idle.has(host) && host.connected === 0) this.#drop(host);
+    if (this.#idle.has(host) && host.connections.size === 0) this.#dropPool(host);
   }
 
   #dropSurplus(): void {
     for (const host of this.#idle) {
       if (this.#idleConnections <= this.#mostIdle) return;
-      this.#drop(host);
+      this.#dropPool(host);
     }
   }
 
-  #drop(host: HostPool): void {
-    this.#forget(host);
-    void host.pool.close();
+  /** Whoever calls this host from now on gets a new pool. */
+  #dropPool(host: HostPool): void {
+    this.#pools.delete(host.key);
+    if (this.#idle.delete(host)) this.#idleConnections -= host.connections.size;
+    const connections = [...host.connections];
+    host.connections.clear();
+    for (const connection of connections) this.#end(connection);
   }
 
-  /** Before it is closed: whoever calls this host in between gets a new pool. */
-  #forget(host: HostPool): void {
-    this.#pools.delete(host.key);
-    if (this.#idle.delete(host)) this.#idleConnections -= host.connected;
+  /** A little later: undici tells of the end of a request in the midst of its work. */
+  #end(connection: Connection): void {
+    const ending: Promise<void> = Promise.resolve()
+      .then(() => connection.end())
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
   }
 }

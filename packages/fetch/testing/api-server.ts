@@ -17,13 +17,14 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** Keeps idle connections for longer than any client does. */
+/** Keeps idle connections for longer than any client does, unless told otherwise. */
 export async function apiServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
+  { keepAliveTimeout = 600_000 } = {},
 ): Promise<ApiServer> {
   const counts = { connections: 0, open: 0, underWay: 0, most: 0 };
   const came: string[] = [];
-  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
+  const server = createServer({ keepAliveTimeout }, (request, response) => {
     came.push(request.url ?? "");
     counts.underWay += 1;
     counts.most = Math.max(counts.most, counts.underWay);
