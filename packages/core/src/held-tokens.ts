@@ -219,16 +219,35 @@ export class HeldTokens extends HeldSet {
     return look.next;
   }
 
-  /** Loads what the store holds now. While a set is unsaved, that set counts instead. */
+  /**
+   * Loads what the store holds now. While a set is unsaved, that set counts instead: who cannot write may be reading
+   * from a copy of the store that is behind. But a verdict that is unsaved gives way to a login in the store.
+   */
   async reload(): Promise<TokenSet | undefined> {
     if (this.isUnsaved) await this.saveAgain();
     for (;;) {
-      if (this.isUnsaved) return this.set;
+      const unsaved = this.isUnsaved ? this.set : undefined;
+      if (unsaved && unsaved.refusedAt === undefined) return unsaved;
       const question = this.#ask();
-      const stored = await this.#around.store.load(this.domainPrefix, this.set);
+      const stored = await this.#loaded(unsaved);
+      if (unsaved && (stored === unsaved || this.#isOlder(stored, unsaved))) return this.set;
       if (this.#agrees(stored, question)) return this.#hold(stored, question);
       this.#distrust(); // as in #askAgain
     }
+  }
+
+  /** @returns `otherwise`, if there is one and the store cannot be read. */
+  async #loaded(otherwise: TokenSet | undefined): Promise<TokenSet | undefined> {
+    try {
+      return await this.#around.store.load(this.domainPrefix, this.set);
+    } catch (error) {
+      if (otherwise) return otherwise;
+      throw error;
+    }
+  }
+
+  #isOlder(stored: TokenSet | undefined, unsaved: TokenSet): boolean {
+    return stored !== undefined && mayReplace(stored, this.#unsettle().unsavedOver, unsaved);
   }
 
   /**

@@ -10,7 +10,7 @@ import {
   T0,
 } from "../testing/fake-service.js";
 import { parseDomainPrefix } from "./domain-prefix.js";
-import { ReconnectRequiredError } from "./errors.js";
+import { NotConnectedError, ReconnectRequiredError } from "./errors.js";
 import { memoryLock } from "./memory-lock.js";
 import { memoryStore } from "./memory-store.js";
 import type { TokenStore } from "./token-store.js";
@@ -196,6 +196,49 @@ describe("a refused refresh token", () => {
     isDown = false;
     expect(await failureOf(value())).toBeInstanceOf(ReconnectRequiredError);
     expect(await store.load(SHOP)).toMatchObject({ refusedAt: T0 + DAY_MS });
+  });
+});
+
+describe("a mark that cannot be stored", () => {
+  /** One process was refused, and cannot write; the store can be read, and another process writes to it. */
+  async function refusedWithoutWriting() {
+    const store = memoryStore();
+    let isReadable = true;
+    const mine: TokenStore = {
+      ...store,
+      load: (...asked) => (isReadable ? store.load(...asked) : Promise.reject(new Error("away"))),
+      save: (...asked) =>
+        one.service.spent().length > 0 ? Promise.reject(new Error("READONLY")) : store.save(...asked),
+    };
+    const one = start({ store: mine });
+    const two = start({ store }, one.service, one.time);
+    await one.login();
+    one.service.revoke("shop");
+    one.time.now = T0 + DAY_MS;
+    expect(await failureOf(one.value())).toBeInstanceOf(ReconnectRequiredError);
+    const goAway = () => {
+      isReadable = false;
+    };
+    return { one, two, goAway };
+  }
+
+  test("ends with a login that another process has saved", async () => {
+    const { one, two } = await refusedWithoutWriting();
+    await two.login();
+    expect(await one.value()).toBe("access-shop-2");
+  });
+
+  test("ends with a disconnect in another process", async () => {
+    const { one, two } = await refusedWithoutWriting();
+    await two.pos.disconnect("shop");
+    expect(await failureOf(one.value())).toBeInstanceOf(NotConnectedError);
+  });
+
+  test("holds while the store cannot be read either", async () => {
+    const { one, two, goAway } = await refusedWithoutWriting();
+    await two.login();
+    goAway();
+    expect(await failureOf(one.value())).toBeInstanceOf(ReconnectRequiredError);
   });
 });
 
