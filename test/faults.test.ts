@@ -106,8 +106,8 @@ function once(kind: FaultKind): Step {
  * ended by its own clock, so each jump may cost one request of each process; nobody goes without.
  *
  * A process whose clock is ahead of another's takes what that one has just renewed for ended and renews again, which
- * ends the other's: a call that is caught between the two gets the API's own 401, for a minute at most. One process that
- * is behind makes the others such ones.
+ * ends the other's: a call that is caught between the two gets the API's own 401, for a minute at most. If one process
+ * is behind, the others are ahead of it.
  */
 function jump(whose: "a process's" | "the service's", ms: number): Step[] {
   const by = (sign: number) => (world: World) =>
