@@ -42,8 +42,9 @@ export interface RetailPosOptions {
    */
   cacheMs?: number | undefined;
   /**
-   * How long one token request may take with its body, milliseconds; default 10 000. Callers wait no longer. Tokens of
-   * a renewal that come within three times that are still saved: the service has ended the old refresh token (R4).
+   * How long one token request may take with its body, milliseconds; default 10 000. Tokens of a renewal that come
+   * within three times that are still saved: the service has ended the old refresh token (R4). A caller waits no longer
+   * for a request of its own process, and 30 seconds longer while other processes try in vain to renew the same tokens.
    */
   timeoutMs?: number | undefined;
   /** `User-Agent` of token requests; default `retail-pos-auth`. */

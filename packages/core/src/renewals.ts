@@ -4,6 +4,7 @@ import {
   RateLimitedError,
   ReconnectRequiredError,
   type RetailPosError,
+  TokenEndpointError,
 } from "./errors.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { lateAnswers } from "./late-answers.js";
@@ -42,12 +43,17 @@ export interface RenewalOptions {
   versions: Versions;
   /** Part of the lock's key: two applications may renew one retailer's tokens side by side. */
   clientId: string;
+  /** As in the options of `retailPos`. */
+  timeoutMs: number;
   clock: () => number;
   events: TokenEvents;
 }
 
+/** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
+const WAIT_FOR_OTHERS_MS = 30_000;
+
 export function renewals(options: RenewalOptions): Renewals {
-  const { endpoint, backOff, lock, versions, clientId, clock, events } = options;
+  const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = options;
   const { limited, noteLimit } = sharedLimits(options);
   const late = lateAnswers({ backOff, versions, events, limited });
   return { renew, comingLate: late.coming, blocked, noteLimit };
@@ -58,7 +64,8 @@ export function renewals(options: RenewalOptions): Renewals {
       try {
         const key = `${clientId}/${held.domainPrefix}`;
         const work = () => renewLocked(held, stale);
-        return await underLock(lock, key, work, renewedElsewhere(held, stale));
+        const others = renewedElsewhere(held, stale, timeoutMs + WAIT_FOR_OTHERS_MS);
+        return await underLock(lock, key, work, others);
       } catch (error) {
         if (error instanceof Blocked) throw error.reason;
         noteFailure(held, error, options);
@@ -135,16 +142,37 @@ class Blocked {
  * For whoever waits for the lock: what its owner has stored meanwhile. Reading needs no lock, so all who wait are
  * served at once; under the lock they would be one after the other. A store that cannot be read is not asked again, and
  * nothing is saved here: both come under the lock.
+ *
+ * While the token endpoint does not answer, one process after the other takes the lock and tries. Who has waited for
+ * `patienceMs` by then fails as those did.
  */
-function renewedElsewhere(held: HeldTokens, stale: TokenSet): () => Promise<Renewal | undefined> {
+function renewedElsewhere(
+  held: HeldTokens,
+  stale: TokenSet,
+  patienceMs: number,
+): () => Promise<Renewal | undefined> {
+  const { domainPrefix } = held;
+  const beganAt = performance.now();
   let isReadable = true;
   return async () => {
-    if (!isReadable || held.isUnsaved) return undefined;
-    const stored = await held.reload().catch(() => {
-      isReadable = false;
+    const stored = isReadable && !held.isUnsaved ? await read() : undefined;
+    if (stored && isRenewed(held, stored, stale)) return adopted(stored);
+    const waitedMs = performance.now() - beganAt;
+    if (waitedMs < patienceMs) return undefined;
+    const why = `other processes have tried for ${Math.round(waitedMs / 1000)} s`;
+    throw new TokenEndpointError(`The tokens of retailer "${domainPrefix}" are not renewed: ${why}`, {
+      domainPrefix,
     });
-    return stored && isRenewed(held, stored, stale) ? adopted(stored) : undefined;
   };
+
+  async function read(): Promise<TokenSet | undefined> {
+    try {
+      return await held.reload();
+    } catch {
+      isReadable = false;
+      return undefined;
+    }
+  }
 }
 
 function isRenewed(held: HeldTokens, stored: TokenSet, stale: TokenSet): boolean {

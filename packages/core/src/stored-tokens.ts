@@ -51,6 +51,7 @@ export interface StoredTokensOptions {
   clientId: string;
   renewEarlyMs: number;
   cacheMs: number;
+  timeoutMs: number;
   clock: () => number;
   observe: ((event: RetailPosEvent) => void) | undefined;
 }

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, later, settled, start } from "../testing/fake-service.js";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { DAY_MS, failureOf, later, settled, start } from "../testing/fake-service.js";
 import type { Lock } from "./lock.js";
 import { memoryStore } from "./memory-store.js";
 
@@ -41,6 +41,26 @@ describe("who waits for the lock", () => {
     await lock.look();
     lock.letIn();
     expect(await value).toBe("access-shop-3");
+  });
+
+  test("fails as the others did once they have tried in vain for timeoutMs and half a minute", async () => {
+    const { second, lock } = await twoProcesses();
+    const now = vi.spyOn(performance, "now");
+    onTestFinished(() => now.mockRestore());
+    now.mockReturnValue(1000);
+    const failure = failureOf(second.value());
+    await settled();
+    now.mockReturnValue(40_999);
+    await lock.look();
+    now.mockReturnValue(41_000);
+    await lock.look();
+    expect(await failure).toMatchObject({
+      code: "token_endpoint_failed",
+      message: 'The tokens of retailer "shop" are not renewed: other processes have tried for 40 s',
+      domainPrefix: "shop",
+    });
+    expect(second.types()).toEqual(["renewal_failed"]);
+    lock.letIn();
   });
 
   test("waits on if the store cannot be read, and asks it again under the lock only", async () => {
@@ -121,7 +141,7 @@ function busyLock() {
   const lock: Lock = (_key, work, instead) =>
     new Promise((resolve, reject) => {
       ask = async () => {
-        const found = await instead?.();
+        const found = await instead?.().catch(reject);
         if (found !== undefined) resolve(found);
       };
       void free.promise.then(() => {
