@@ -16,7 +16,7 @@ export interface RetailFetchOptions {
   wait429Ms?: number | undefined;
   /**
    * Connections kept for hosts to which no call is under way, over all hosts; default 128. Beyond it the host that
-   * was called longest ago loses its own. Each costs about 27 kB of heap without TLS, and a file descriptor.
+   * was called longest ago loses its own. Each costs about 7 kB of heap without TLS, and a file descriptor.
    */
   idleConnections?: number | undefined;
 }
