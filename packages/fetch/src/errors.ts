@@ -1,4 +1,4 @@
-/** A call that was not sent. What a failed request ends with is `fetch`'s own error. */
+/** A call that was not sent, or not sent again after a 429. What a failed request ends with is `fetch`'s own error. */
 export class RetailFetchError extends Error {
   /** As `Error` has it. */
   override readonly name = "RetailFetchError";

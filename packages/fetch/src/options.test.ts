@@ -19,9 +19,34 @@ describe("a wrong option is a TypeError that names it:", () => {
     });
   }
 
-  for (const value of [null, "https://store.example", 8, () => {}]) {
-    test(`all of them: ${String(value)}`, () => {
-      expect(() => retailFetch(value as RetailFetchOptions)).toThrow(TypeError);
+  for (const value of [null, 8, () => {}, []]) {
+    test(`all of them: ${JSON.stringify(value) ?? "a function"}`, () => {
+      expect(() => retailFetch(value as RetailFetchOptions)).toThrow(
+        new TypeError("options must be an object"),
+      );
+    });
+  }
+
+  test("says what was given", () => {
+    expect(() => retailFetch({ perHost: 0 })).toThrow(
+      /^perHost must be a whole number, at least 1; 0 was given$/,
+    );
+    expect(() => retailFetch({ wait429Ms: "5" as never })).toThrow(
+      / from 0 to 2147483647; string was given$/,
+    );
+  });
+});
+
+describe("retailFetch itself in the place of what it makes", () => {
+  const address = "https://store.example/api/products";
+  for (const [kind, input] of Object.entries({
+    text: address,
+    URL: new URL(address),
+    Request: new Request(address),
+  })) {
+    test(`is told so when it is called with a ${kind}`, () => {
+      const fetch = retailFetch as unknown as typeof globalThis.fetch;
+      expect(() => fetch(input)).toThrow(/^retailFetch\(\) makes a fetch/);
     });
   }
 });

@@ -10,8 +10,8 @@ export interface RetailFetchOptions {
    */
   keepAliveMs?: number | undefined;
   /**
-   * How long one GET, HEAD or OPTIONS may wait in all for its host's turn, in milliseconds; default 0: a 429 is
-   * returned. A call that would have to wait for longer does not wait at all.
+   * How long one GET, HEAD or OPTIONS may wait in all until its host may be asked again, in milliseconds; default 0: a
+   * 429 is returned. A call that would have to wait for longer does not wait at all.
    */
   wait429Ms?: number | undefined;
   /**
@@ -35,15 +35,24 @@ const OPTIONS: Record<keyof Settings, { byDefault: number; least: number; most: 
 
 /** @throws {TypeError} naming the option that is wrong, or that there is none of this name. */
 export function readOptions(options: RetailFetchOptions): Settings {
-  refuseMisspelt(options, Object.keys(OPTIONS), { keepalive: "keepAliveMs", connections: "perHost" });
+  if (isCall(options))
+    throw new TypeError("retailFetch() makes a fetch: call it once, then call what it returned");
+  if (Array.isArray(options)) throw new TypeError("options must be an object");
+  refuseMisspelt(options, Object.keys(OPTIONS), {
+    keepalive: "keepAliveMs",
+    connections: "perHost",
+    maxConnections: "perHost",
+  });
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown !== undefined) throw new TypeError(`${unknown} is not an option of retailFetch`);
   const read = (name: keyof Settings) => {
     const { byDefault, least, most } = OPTIONS[name];
     const value = options[name] ?? byDefault;
-    if (!Number.isSafeInteger(value) || value < least || value > most || options[name] === null)
-      throw new TypeError(`${name} must be a whole number from ${least} to ${most}`);
-    return value;
+    if (Number.isSafeInteger(value) && value >= least && value <= most && options[name] !== null)
+      return value;
+    const bound = most === Number.MAX_SAFE_INTEGER ? `, at least ${least}` : ` from ${least} to ${most}`;
+    const given = typeof options[name] === "number" ? value : kindOf(options[name]);
+    throw new TypeError(`${name} must be a whole number${bound}; ${given} was given`);
   };
   return {
     perHost: read("perHost"),
@@ -51,4 +60,13 @@ export function readOptions(options: RetailFetchOptions): Settings {
     wait429Ms: read("wait429Ms"),
     idleConnections: read("idleConnections"),
   };
+}
+
+/** `fetch: retailFetch`, without its brackets, would be called so. */
+function isCall(options: unknown): boolean {
+  return typeof options === "string" || options instanceof URL || options instanceof Request;
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
 }
