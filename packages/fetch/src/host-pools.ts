@@ -1,3 +1,4 @@
+import { neverPausedIfClosing } from "./closing-answer.js";
 import { Connection } from "./connection.js";
 import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
 import { whenOver } from "./when-over.js";
@@ -75,6 +76,7 @@ export class HostPools {
     if (this.#idle.delete(host)) this.#idleConnections -= host.connections.size;
     host.underWay += 1;
     const request: HostRequest = { host, options, handler };
+    neverPausedIfClosing(handler);
     whenOver(handler, (hasFailed) => this.#over(request, hasFailed));
     this.#requests.set(options, request);
     host.waiting.add(request);
@@ -154,7 +156,7 @@ export class HostPools {
     this.#idle.add(host);
     this.#idleConnections += host.connections.size;
     this.#dropUnused(host);
-    this.#dropSurplus();
+    setImmediate(() => this.#dropSurplus()); // the next call of this host may be about to come
   }
 
   /** A host may close a connection right after an answer, whatever it says; that is seen in the next turn. */

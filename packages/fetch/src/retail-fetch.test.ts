@@ -121,11 +121,19 @@ describe("connections to one host", () => {
     await other.close();
   });
 
+  test("are kept from one call to the next in a queue, though none may be idle", async () => {
+    fetch = retailFetch({ perHost: 1, idleConnections: 0 });
+    await Promise.all(Array.from({ length: 50 }, (_, n) => text(fetch(products(n)))));
+    expect(api.connections).toBe(1);
+    await expect.poll(() => api.open).toBe(0);
+  });
+
   test("are closed where they stay idle for the longest, beyond idleConnections", async () => {
     fetch = retailFetch({ idleConnections: 2 });
     const others = await Promise.all([1, 2, 3].map(() => apiServer(answer)));
     const all = [api, ...others];
     for (const { origin } of all) await text(fetch(`${origin}/products`));
+    await new Promise(setImmediate); // they are closed in the next turn
     for (const { origin } of all.toReversed()) await text(fetch(`${origin}/products`));
     expect(all.map(({ connections }) => connections)).toEqual([2, 2, 1, 1]);
     await Promise.all(others.map((server) => server.close()));
