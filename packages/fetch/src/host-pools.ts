@@ -1,6 +1,7 @@
 import { neverPausedIfClosing } from "./closing-answer.js";
 import { Connection } from "./connection.js";
 import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
+import { whenUnsent } from "./unsent-request.js";
 import { whenOver } from "./when-over.js";
 
 /** Token requests have connections of their own, so that no call of the API stands before one. */
@@ -25,7 +26,7 @@ interface HostPool {
    * Requests without a connection, in their order. A call has a place in its host's turn; but a redirect brings
    * requests that have none, and one that follows right after an answer waits for that connection to be free.
    */
-  readonly waiting: Set<HostRequest>;
+  waiting: Set<HostRequest>;
   /** Those that wait, and those that have a connection. */
   underWay: number;
 }
@@ -35,6 +36,9 @@ interface HostRequest {
   readonly options: DispatchOptions;
   readonly handler: Handler;
   connection?: Connection;
+  /** Whether the connection had served another request before. */
+  isReused: boolean;
+  isAbandoned: boolean;
 }
 
 /**
@@ -75,9 +79,10 @@ export class HostPools {
     const host = this.#poolOf(kind, String(options.origin));
     if (this.#idle.delete(host)) this.#idleConnections -= host.connections.size;
     host.underWay += 1;
-    const request: HostRequest = { host, options, handler };
+    const request: HostRequest = { host, options, handler, isReused: false, isAbandoned: false };
     neverPausedIfClosing(handler);
     whenOver(handler, (hasFailed) => this.#over(request, hasFailed));
+    whenUnsent(handler, () => this.#takeBack(request));
     this.#requests.set(options, request);
     host.waiting.add(request);
     this.#serve(host);
@@ -89,11 +94,23 @@ export class HostPools {
     const request = this.#requests.get(options);
     if (!request) return;
     const { host, handler, connection } = request;
+    request.isAbandoned = true;
     if (host.waiting.delete(request)) {
       const reason = new Error("Nobody waits for this request any more");
       if (handler.onRequestStart) handler.onResponseError?.(undefined, reason);
       else handler.onError?.(reason);
     } else if (connection?.isBeingMade) this.#drop(host, connection);
+  }
+
+  /** A host may have closed a kept connection, which is seen only when the next request is about to be sent on it. */
+  #takeBack(request: HostRequest): boolean {
+    const { host, connection } = request;
+    if (!connection || !request.isReused || request.isAbandoned) return false;
+    const isOurs = host.connections.has(connection); // else it was ended here
+    if (!isOurs || connection.isSending) return false;
+    host.waiting = new Set([request, ...host.waiting]);
+    this.#drop(host, connection);
+    return true;
   }
 
   #poolOf(kind: Kind, origin: string): HostPool {
@@ -116,10 +133,12 @@ export class HostPools {
 
   #serve(host: HostPool): void {
     for (const request of host.waiting) {
-      const connection = this.#freeConnection(host) ?? this.#newConnection(host);
+      const free = this.#freeConnection(host);
+      const connection = free ?? this.#newConnection(host);
       if (!connection) return;
       host.waiting.delete(request);
       request.connection = connection;
+      request.isReused = free !== undefined;
       connection.send(request.options, request.handler);
     }
   }

@@ -121,6 +121,18 @@ describe("connections to one host", () => {
     await other.close();
   });
 
+  for (const ending of ["destroy", "resetAndDestroy"] as const) {
+    test(`are made anew if the host has closed the kept one unseen (${ending})`, async () => {
+      fetch = retailFetch({ perHost: 2 });
+      await Promise.all([text(fetch(products(1))), text(fetch(products(2)))]);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      for (const socket of api.sockets) socket[ending]();
+      const posted = [3, 4, 5].map((n) => text(fetch(products(n), { method: "POST", body: `${n}` })));
+      expect(await Promise.all(posted)).toEqual(["POST 3", "POST 4", "POST 5"]);
+      expect(api.came).toHaveLength(5);
+    });
+  }
+
   test("are kept from one call to the next in a queue, though none may be idle", async () => {
     fetch = retailFetch({ perHost: 1, idleConnections: 0 });
     await Promise.all(Array.from({ length: 50 }, (_, n) => text(fetch(products(n)))));

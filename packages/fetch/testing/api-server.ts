@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 
 /** A server that counts what reaches it. */
 export interface ApiServer {
@@ -8,6 +8,7 @@ export interface ApiServer {
   readonly connections: number;
   /** Those of them that are open. */
   readonly open: number;
+  readonly sockets: ReadonlySet<Socket>;
   /** Requests that are being answered. */
   readonly underWay: number;
   /** The most of them at once. */
@@ -22,8 +23,9 @@ export async function apiServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   { keepAliveTimeout = 600_000 } = {},
 ): Promise<ApiServer> {
-  const counts = { connections: 0, open: 0, underWay: 0, most: 0 };
+  const counts = { connections: 0, underWay: 0, most: 0 };
   const came: string[] = [];
+  const sockets = new Set<Socket>();
   const server = createServer({ keepAliveTimeout }, (request, response) => {
     came.push(request.url ?? "");
     counts.underWay += 1;
@@ -35,21 +37,20 @@ export async function apiServer(
   });
   server.on("connection", (socket) => {
     counts.connections += 1;
-    counts.open += 1;
-    socket.once("close", () => {
-      counts.open -= 1;
-    });
+    sockets.add(socket);
+    socket.once("close", () => void sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 4096, resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     origin,
     came,
+    sockets,
     get connections() {
       return counts.connections;
     },
     get open() {
-      return counts.open;
+      return sockets.size;
     },
     get underWay() {
       return counts.underWay;
