@@ -200,8 +200,8 @@ const ORDER: readonly Mutant[] = [
   dropped("no comparison under the lock", "if (isRenewed(held, stored, stale)) return adopted(stored);"),
   swapped(
     "who waits is served whatever is stored",
-    "return stored && isRenewed(held, stored, stale) ? adopted(stored) : undefined;",
-    "return stored && stale ? adopted(stored) : undefined;",
+    "if (stored && isRenewed(held, stored, stale)) return adopted(stored);",
+    "if (stored) return adopted(stored);",
   ),
   dropped("no look at the back-off under the lock", "if (reason) throw new Blocked(reason);"),
   swapped("no lock", "return await underLock(lock,", "return await underLock((_, work) => work(),", {

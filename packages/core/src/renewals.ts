@@ -51,6 +51,8 @@ export interface RenewalOptions {
 
 /** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
 const WAIT_FOR_OTHERS_MS = 30_000;
+/** Between two looks no more than this is waited for others: if more has passed, this process stood still. */
+const LOOKS_WITHIN_MS = 1000;
 
 export function renewals(options: RenewalOptions): Renewals {
   const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = options;
@@ -152,12 +154,15 @@ function renewedElsewhere(
   patienceMs: number,
 ): () => Promise<Renewal | undefined> {
   const { domainPrefix } = held;
-  const beganAt = performance.now();
+  let waitedMs = 0;
+  let lookedAt = performance.now();
   let isReadable = true;
   return async () => {
     const stored = isReadable && !held.isUnsaved ? await read() : undefined;
     if (stored && isRenewed(held, stored, stale)) return adopted(stored);
-    const waitedMs = performance.now() - beganAt;
+    const now = performance.now();
+    waitedMs += Math.min(now - lookedAt, LOOKS_WITHIN_MS);
+    lookedAt = now;
     if (waitedMs < patienceMs) return undefined;
     const why = `other processes have tried for ${Math.round(waitedMs / 1000)} s`;
     throw new TokenEndpointError(`The tokens of retailer "${domainPrefix}" are not renewed: ${why}`, {

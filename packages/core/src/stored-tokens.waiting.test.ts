@@ -50,9 +50,13 @@ describe("who waits for the lock", () => {
     now.mockReturnValue(1000);
     const failure = failureOf(second.value());
     await settled();
-    now.mockReturnValue(40_999);
-    await lock.look();
-    now.mockReturnValue(41_000);
+    now.mockReturnValue(500_000); // the process stood still
+    for (let looks = 0; looks < 39; looks += 1) {
+      now.mockReturnValue(500_000 + looks * 1000);
+      await lock.look();
+    }
+    expect(second.types()).toEqual([]);
+    now.mockReturnValue(539_000);
     await lock.look();
     expect(await failure).toMatchObject({
       code: "token_endpoint_failed",
