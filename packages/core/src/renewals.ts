@@ -51,7 +51,7 @@ export interface RenewalOptions {
 
 /** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
 const WAIT_FOR_OTHERS_MS = 30_000;
-/** Between two looks no more than this is waited for others: if more has passed, this process stood still. */
+/** Of the time between two looks no more than this counts: if more has passed, this process stood still. */
 const LOOKS_WITHIN_MS = 1000;
 
 export function renewals(options: RenewalOptions): Renewals {

@@ -1,4 +1,4 @@
-import type { Handler, Told } from "./dispatcher.js";
+import type { Handler } from "./dispatcher.js";
 
 /**
  * An answer waits for its reader: undici stops reading the connection meanwhile. If the connection is not kept after
@@ -25,11 +25,10 @@ export function neverPausedIfClosing(handler: Handler): void {
       isClosing = closes(inPairs(headers as readonly unknown[]));
       return onHeaders?.call(this, status, headers, ...more);
     };
-    const data: Told = function (...what) {
+    handler.onData = function (...what) {
       const goesOn = onData?.apply(this, what);
       return isClosing ? true : goesOn;
     };
-    handler.onData = data;
   }
 }
 

@@ -18,8 +18,7 @@ export interface ConnectionOptions {
 
 /**
  * One connection to a host, for one request at a time. It is made for its first request. Behind it is a `Client` of
- * undici's, which would connect again by itself: it is ended with its connection instead, because it does so for
- * requests as well that were aborted.
+ * undici's. That would connect again by itself, even for a request that was aborted, so it is ended with its connection.
  */
 export class Connection {
   readonly #client: Client;
