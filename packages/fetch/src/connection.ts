@@ -18,7 +18,8 @@ export interface ConnectionOptions {
 
 /**
  * One connection to a host, for one request at a time. It is made for its first request. Behind it is a `Client` of
- * undici's. That would connect again by itself, even for a request that was aborted, so it is ended with its connection.
+ * undici's. That would connect again by itself, even for a request that was aborted. So it is ended with its
+ * connection.
  */
 export class Connection {
   readonly #client: Client;
