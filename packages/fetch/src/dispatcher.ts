@@ -12,8 +12,8 @@ export interface DispatchOptions {
 }
 
 /**
- * What `fetch` is told of one request. The built-in `fetch` of Node 26 has the first five names, those before it the last
- * five.
+ * What `fetch` is told of one request. The built-in `fetch` of Node 26 has the first five names, those before it the
+ * last five.
  */
 export interface Handler {
   onRequestStart?: Told;
