@@ -1,18 +1,18 @@
 import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
 import { UnreadAnswer } from "./unread-answer.js";
-import { once, whenOver } from "./when-over.js";
+import { watch } from "./watch.js";
 
 /**
  * Goes to `fetch` as the `dispatcher` of one call, and tells when the call needs no connection any more: its answer
  * is there, and the last byte of it has come, or it was cancelled or broke. `fetch` itself cancels the body of an
  * answer that is garbage-collected before anybody began to read it. A redirect is one more request of the same call.
  */
-export class UnderWay implements Connections {
+export class ConnectionInUse implements Connections {
   /** What the caller gave. A `Request` follows the signal it was made with only as long as somebody holds it. */
   readonly given: unknown;
   readonly #connections: Connections;
   readonly #over: () => void;
-  /** Whoever may still need a connection. At first the caller, until {@link answered}. */
+  /** Whoever may still need a connection. At first the caller, until {@link release}. */
   #users = 1;
   #isOver = false;
   #last: { readonly request: DispatchOptions; readonly answer: UnreadAnswer } | undefined;
@@ -29,23 +29,20 @@ export class UnderWay implements Connections {
 
   dispatch(request: DispatchOptions, handler: Handler): boolean {
     if (this.#last?.answer.isRedirect) this.#last.answer.discard();
-    const answer = new UnreadAnswer(handler);
+    const answer = new UnreadAnswer(() => this.release());
     this.#last = { request, answer };
     this.#users += 1;
-    const over = once(() => {
-      answer.isOver = true;
-      this.answered();
-    });
+    watch(handler, answer);
     try {
-      return this.#connections.dispatch(request, whenOver(handler, over));
+      return this.#connections.dispatch(request, handler);
     } catch (error) {
-      over(); // a dispatcher that threw tells the handler nothing
+      answer.over(); // a dispatcher that threw tells the handler nothing
       throw error;
     }
   }
 
-  /** One user less. */
-  answered(): void {
+  /** Somebody needs it no more: the caller has an answer, or one of the requests is over. */
+  release(): void {
     this.#users -= 1;
     if (this.#users > 0 || this.#isOver) return;
     this.#isOver = true;

@@ -11,10 +11,7 @@ export interface DispatchOptions {
   readonly origin?: string | URL | null;
 }
 
-/**
- * What `fetch` is told of one request. The built-in `fetch` of Node 26 has the first five names, those before it the
- * last five.
- */
+/** What `fetch` is told of one request. {@link watch} knows which names come together. */
 export interface Handler {
   onRequestStart?: Told;
   onResponseStart?: Told;

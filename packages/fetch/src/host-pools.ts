@@ -1,8 +1,7 @@
-import { neverPausedIfClosing } from "./closing-answer.js";
+import { mayClose } from "./closing-answer.js";
 import { Connection } from "./connection.js";
 import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
-import { whenUnsent } from "./unsent-request.js";
-import { whenOver } from "./when-over.js";
+import { fail, watch } from "./watch.js";
 
 /** Token requests have connections of their own, so that no call of the API stands before one. */
 export type Kind = "api" | "token";
@@ -38,6 +37,8 @@ interface HostRequest {
   connection?: Connection;
   /** Whether the connection had served another request before. */
   isReused: boolean;
+  /** Whether something of it may have been sent. */
+  isBegun: boolean;
   isAbandoned: boolean;
 }
 
@@ -79,14 +80,27 @@ export class HostPools {
     const host = this.#poolOf(kind, String(options.origin));
     if (this.#idle.delete(host)) this.#idleConnections -= host.connections.size;
     host.underWay += 1;
-    const request: HostRequest = { host, options, handler, isReused: false, isAbandoned: false };
-    neverPausedIfClosing(handler);
-    whenOver(handler, (hasFailed) => this.#over(request, hasFailed));
-    whenUnsent(handler, () => this.#takeBack(request));
+    const request = { host, options, handler, isReused: false, isBegun: false, isAbandoned: false };
     this.#requests.set(options, request);
+    this.#watch(request);
     host.waiting.add(request);
     this.#serve(host);
     return true;
+  }
+
+  #watch(request: HostRequest): void {
+    let isClosing = false;
+    watch(request.handler, {
+      begun() {
+        request.isBegun = true;
+      },
+      head(_status, headers) {
+        isClosing = mayClose(headers());
+      },
+      readsOn: () => isClosing,
+      takesBack: () => this.#takeBack(request),
+      over: (hasFailed) => this.#over(request, hasFailed),
+    });
   }
 
   /** Nobody waits for this request any more. Once it is sent, `fetch` ends it itself. */
@@ -95,17 +109,14 @@ export class HostPools {
     if (!request) return;
     const { host, handler, connection } = request;
     request.isAbandoned = true;
-    if (host.waiting.delete(request)) {
-      const reason = new Error("Nobody waits for this request any more");
-      if (handler.onRequestStart) handler.onResponseError?.(undefined, reason);
-      else handler.onError?.(reason);
-    } else if (connection?.isBeingMade) this.#drop(host, connection);
+    if (host.waiting.delete(request)) fail(handler, new Error("Nobody waits for this request any more"));
+    else if (connection?.isBeingMade) this.#drop(host, connection);
   }
 
   /** A host may have closed a kept connection, which is seen only when the next request is about to be sent on it. */
   #takeBack(request: HostRequest): boolean {
-    const { host, connection } = request;
-    if (!connection || !request.isReused || request.isAbandoned) return false;
+    const { host, connection, isReused, isBegun, isAbandoned } = request;
+    if (!connection || !isReused || isBegun || isAbandoned) return false;
     const isOurs = host.connections.has(connection); // else it was ended here
     if (!isOurs || connection.isSending) return false;
     host.waiting = new Set([request, ...host.waiting]);
@@ -132,7 +143,9 @@ export class HostPools {
   }
 
   #serve(host: HostPool): void {
-    for (const request of host.waiting) {
+    for (;;) {
+      const [request] = host.waiting; // looked up each time: sending one may change them
+      if (!request) return;
       const free = this.#freeConnection(host);
       const connection = free ?? this.#newConnection(host);
       if (!connection) return;
@@ -164,7 +177,7 @@ export class HostPools {
 
   #over(request: HostRequest, hasFailed: boolean): void {
     const { host, options, connection } = request;
-    this.#requests.delete(options);
+    if (!this.#requests.delete(options)) return; // told before
     host.underWay -= 1;
     if (connection) {
       const isGood = !hasFailed || connection.isSending;

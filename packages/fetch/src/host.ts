@@ -1,13 +1,11 @@
 import { queueFullError } from "./errors.js";
 import { HostLimit } from "./host-rate-limit.js";
 import { onAbort } from "./on-abort.js";
+import { LONGEST_TIMER_MS } from "./options.js";
 import { Line, type Waiting } from "./queue.js";
 
 /** So many calls may wait for one host. */
 const LONGEST_LINE = 10_000;
-
-/** Longer timers fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A call's place in its host's order, and its patience. Kept when the call is sent again. */
 export interface Place {

@@ -24,7 +24,7 @@ export interface RetailFetchOptions {
 export type Settings = { readonly [name in keyof RetailFetchOptions]-?: number };
 
 /** Longer timers fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
 
 const OPTIONS: Record<keyof Settings, { byDefault: number; least: number; most: number }> = {
   perHost: { byDefault: 8, least: 1, most: Number.MAX_SAFE_INTEGER },

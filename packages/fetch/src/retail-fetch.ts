@@ -1,7 +1,7 @@
 import { copyOfInit, copyOfInput, withoutLength } from "./call-copy.js";
 import { type Call, callOf } from "./call-facts.js";
 import { CallsUnderWay } from "./calls-under-way.js";
-import { UnderWay } from "./connection-in-use.js";
+import { ConnectionInUse } from "./connection-in-use.js";
 import type { Connections } from "./dispatcher.js";
 import { closedError } from "./errors.js";
 import { HostPools } from "./host-pools.js";
@@ -49,7 +49,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   async function fetch(input: Input, init?: RequestInit): Promise<Response> {
     const dispatcher = dispatcherOf(init);
     // A `fetch` that calls this one stands in the place of the global one: through it the call would never end.
-    if (dispatcher instanceof UnderWay) return builtIn(input, init);
+    if (dispatcher instanceof ConnectionInUse) return builtIn(input, init);
     const call = callOf(input, init);
     // The body of a call that is not sent is ended, as `fetch` ends it: a file may be open behind it.
     const unsent = (reason: unknown) => {
@@ -124,7 +124,7 @@ function sender(input: Input, init: RequestInit | undefined, underWay: CallsUnde
       over();
       underWay.end();
     };
-    const dispatcher = new UnderWay(connections, isOver, input);
+    const dispatcher = new ConnectionInUse(connections, isOver, input);
     try {
       const answer = await globalThis.fetch(copy, { ...options, dispatcher } as object);
       learn?.(answer);
@@ -133,7 +133,7 @@ function sender(input: Input, init: RequestInit | undefined, underWay: CallsUnde
       dispatcher.discard();
       throw error;
     } finally {
-      dispatcher.answered();
+      dispatcher.release();
     }
   };
 }
