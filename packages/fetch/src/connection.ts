@@ -18,13 +18,13 @@ export interface ConnectionOptions {
 
 /**
  * One connection to a host, for one request at a time. It is made for its first request. Behind it is a `Client` of
- * undici's. That would connect again by itself, even for a request that was aborted. So it is ended with its
- * connection.
+ * undici's. That would connect again by itself, even for a request that was aborted. So it may connect once.
  */
 export class Connection {
   readonly #client: Client;
   /** While the connection is being made. */
   #socket: Duplex | undefined;
+  #isMade = false;
   #isSending = false;
 
   constructor({ origin, keepAliveMs, onGone }: ConnectionOptions) {
@@ -33,6 +33,8 @@ export class Connection {
         ? { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs }
         : { pipelining: 0 }),
       connect: (to, told) => {
+        if (this.#isMade) return told(new Error("The host closed the connection"), null);
+        this.#isMade = true;
         this.#socket = connect(to, (...outcome) => {
           this.#socket = undefined;
           told(...outcome);
