@@ -18,6 +18,7 @@ import { nodeAt } from "./support/packed/project.js";
 
 const VERSIONS = ["20.19.0", "^20", "^22", "^24", "^26"];
 const program = fileURLToPath(new URL("support/stores-on-hosts.mjs", import.meta.url));
+const connections = fileURLToPath(new URL("support/connections-on-nodes.mjs", import.meta.url));
 const heapOfHosts = new URL("../bench/scenarios/hosts/heap.mjs", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-hosts-"));
 const files = { key: join(folder, "key.pem"), cert: join(folder, "cert.pem") };
@@ -61,6 +62,25 @@ describe.each(VERSIONS)("on Node %s", (version) => {
     patience,
   );
 });
+
+test.each(VERSIONS)(
+  "whatever a host does to a connection, Node %s serves the next call",
+  async (version) => {
+    const { stdout } = await promisify(execFile)(nodes.get(version) ?? "", [connections]);
+    expect(JSON.parse(stdout)).toEqual({
+      redirectWithoutEnd: "ok",
+      notUnpacked: "TypeError",
+      afterIt: "ok",
+      aborted: "enough",
+      whoWaited: "ok",
+      closedBeforeItWasRead: 100_000,
+      onAClosedConnection: "ok",
+      newConnections: 1,
+      nobody: "ECONNREFUSED",
+    });
+  },
+  patience,
+);
 
 describe.each(["^20", "^22", "^24"])("the heap of Node %s", (version) => {
   test(

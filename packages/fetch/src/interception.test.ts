@@ -1,4 +1,7 @@
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
+import { isSpanContextValid, propagation, type TextMapPropagator, trace } from "@opentelemetry/api";
 import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
 import {
   BasicTracerProvider,
@@ -113,26 +116,67 @@ describe("OpenTelemetry's instrumentation", () => {
   test("has a span for each request, and marks it with the trace", async () => {
     const exporter = new InMemorySpanExporter();
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    propagation.setGlobalPropagator(traceparent);
     const instrumentation = new UndiciInstrumentation();
     instrumentation.setTracerProvider(provider);
     instrumentation.enable();
-    for (const path of ["/api/products", "/api/sales"]) await (await fetch(api.origin + path)).text();
-    await (await fetch(`${api.origin}/api/1.0/token`, token)).text();
+    const marks: string[] = [];
+    for (const path of ["/api/products", "/api/sales"])
+      marks.push(await (await fetch(api.origin + path)).text());
+    marks.push(await (await fetch(`${api.origin}/api/1.0/token`, token)).text());
     instrumentation.disable();
-    const spans = exporter.getFinishedSpans().map(({ attributes }) => attributes["url.path"]);
-    expect(spans).toEqual(["/api/products", "/api/sales", "/api/1.0/token"]);
+    propagation.disable();
+    const spans = exporter.getFinishedSpans();
+    const paths = spans.map(({ attributes }) => attributes["url.path"]);
+    expect(paths).toEqual(["/api/products", "/api/sales", "/api/1.0/token"]);
+    expect(marks).toEqual(spans.map((span) => markOf(span.spanContext())));
   });
 });
 
-test("a dispatcher that the call brings along is used, and its connection counts", async () => {
-  const api = await apiServer((_, response) => response.end("served"));
-  const { MockAgent } = await import("undici");
-  const mocks = new MockAgent();
-  mocks.disableNetConnect();
-  mocks.get(STORE).intercept({ path: "/" }).reply(200, "mocked").times(2);
-  for (const round of [1, 2]) {
-    const answered = fetch(STORE, { dispatcher: mocks } as unknown as RequestInit);
-    expect(await (await answered).text(), `round ${round}`).toBe("mocked");
-  }
-  await api.close();
+const markOf = ({ traceId, spanId }: { traceId: string; spanId: string }) => `00-${traceId}-${spanId}-01`;
+
+/** As the W3C's: what the host is told of the trace. */
+const traceparent: TextMapPropagator = {
+  inject(context, carrier, { set }) {
+    const span = trace.getSpanContext(context);
+    if (span && isSpanContextValid(span)) set(carrier, "traceparent", markOf(span));
+  },
+  extract: (context) => context,
+  fields: () => ["traceparent"],
+};
+
+describe("a dispatcher that the call brings along", () => {
+  test("is used, and holds one of the host's places until its answer is over", async () => {
+    const { MockAgent } = await import("undici");
+    const mocks = new MockAgent();
+    mocks.disableNetConnect();
+    mocks.get(STORE).intercept({ path: "/" }).reply(200, "mocked").times(2);
+    for (const round of [1, 2]) {
+      const answered = fetch(STORE, { dispatcher: mocks } as unknown as RequestInit);
+      expect(await (await answered).text(), `round ${round}`).toBe("mocked");
+    }
+  });
+
+  test("may be a proxy's", async () => {
+    const api = await apiServer((_, response) => response.end("served"));
+    const asked: string[] = [];
+    const proxy = createServer().on("connect", (request, socket) => {
+      asked.push(request.url ?? "");
+      const to = connect(Number(new URL(api.origin).port), "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        socket.pipe(to).pipe(socket);
+      });
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const { ProxyAgent } = await import("undici");
+    const dispatcher = new ProxyAgent(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    for (const round of [1, 2]) {
+      const answered = fetch("http://shop.retail.example/api", { dispatcher } as unknown as RequestInit);
+      expect(await (await answered).text(), `round ${round}`).toBe("served");
+    }
+    expect([...new Set(asked)]).toEqual(["shop.retail.example:80"]);
+    await dispatcher.close();
+    proxy.close();
+    await api.close();
+  });
 });

@@ -34,6 +34,8 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (pathname === "/moved-unfinished") {
     return void response.writeHead(302, { location: "/products", "content-length": 10 }).flushHeaders();
   }
+  if (pathname === "/no-gzip")
+    return void response.setHeader("content-encoding", "gzip").end("in plain text");
   if (pathname === "/reset") return void request.socket.resetAndDestroy();
   if (pathname === "/slow") return void setTimeout(() => response.end("slow"), 5);
   if (pathname === "/unannounced") response.setHeader("connection", "keep-alive"); // Node adds no more then
@@ -273,6 +275,7 @@ describe("the connection of a call is free again", () => {
     { name: "if the answer is short, though nobody reads it", path: "/products", ends: (it) => it },
     { name: "after a redirect", path: "/moved", ends: (it) => it },
     { name: "after a redirect with a body that nobody reads", path: "/moved-long", ends: text },
+    { name: "if the body cannot be unpacked", path: "/no-gzip", ends: (it) => text(it).catch(() => {}) },
     { name: "if the host resets it", path: "/reset", ends: (it) => it.catch(() => {}) },
   ];
 
