@@ -25,7 +25,7 @@ export type RetailPosEvent =
       readonly type: "renewed";
       /** Whether with a new refresh token (R4). */
       readonly rotated: boolean;
-      /** From the token request to the end of the save, milliseconds. */
+      /** From the token request to the end of the save, milliseconds by the real clock. */
       readonly tookMs: number;
     })
   | (EventBase & {

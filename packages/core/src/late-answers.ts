@@ -61,7 +61,7 @@ export function lateAnswers({ backOff, versions, events, limited }: LateAnswerOp
     const kept = await held.replace(stored, next).catch(() => undefined); // told by the store
     if (kept?.version !== next.version || uselessness(held, answer)) return false;
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
-    events.renewed(stored, next, answer.requestedAt);
+    events.renewed(stored, next, answer.beganAt);
     return true;
   }
 }

@@ -101,7 +101,7 @@ export function renewals(options: RenewalOptions): Renewals {
     if (problem) throw problem;
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
     if (kept.version !== next.version) return live(held, kept);
-    events.renewed(stored, next, answer.requestedAt);
+    events.renewed(stored, next, answer.beganAt);
     // issued to this very call: handed out once, even if it ended while it was saved
     return { set: next, isIssuedHere: true };
   }

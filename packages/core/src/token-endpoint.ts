@@ -41,8 +41,13 @@ export interface TokenAnswer {
   readonly response: TokenResponse;
   /** When the request was sent, epoch milliseconds. */
   readonly requestedAt: number;
+  /** The same instant as `performance.now()` says it: no clock that is set changes what is measured from it. */
+  readonly beganAt: number;
   readonly rateLimit: RateLimit | undefined;
 }
+
+/** When a request was sent, by both clocks. */
+type Sent = Pick<TokenAnswer, "requestedAt" | "beganAt">;
 
 export interface TokenEndpointOptions extends GrantOptions, PostOptions {
   clock: () => number;
@@ -107,10 +112,10 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     answered: (status: number) => void,
     late: Late | undefined,
   ): Promise<TokenAnswer> {
-    const requestedAt = clock();
+    const sent = { requestedAt: clock(), beganAt: performance.now() };
     const useOf = async (coming: Promise<Answer>) => {
       try {
-        return tokensIn(await coming, grant, requestedAt);
+        return tokensIn(await coming, grant, sent);
       } catch (error) {
         // Else there is nothing to keep: that no answer came in time was told already.
         return error instanceof RateLimitedError ? error : undefined;
@@ -118,11 +123,11 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     };
     const answer = await post(options, grant, late && ((coming) => late(useOf(coming))));
     answered(answer.status);
-    return tokensIn(answer, grant, requestedAt);
+    return tokensIn(answer, grant, sent);
   }
 
   /** @throws {RetailPosError} there are none in it. */
-  function tokensIn(answer: Answer, grant: Grant, requestedAt: number): TokenAnswer {
+  function tokensIn(answer: Answer, grant: Grant, { requestedAt, beganAt }: Sent): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) onRateLimit?.(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {
@@ -130,6 +135,6 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
       throw new RateLimitedError(retryAtOf(rateLimit, now), now, rateLimit, grant);
     }
     if (answer.redirected || answer.status < 200 || answer.status > 299) throw failureOf(answer, grant);
-    return { response: usableResponse(answer, grant, requestedAt), requestedAt, rateLimit };
+    return { response: usableResponse(answer, grant, requestedAt), requestedAt, beganAt, rateLimit };
   }
 }

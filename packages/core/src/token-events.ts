@@ -7,8 +7,8 @@ import type { TokenSet } from "./token-set.js";
 export interface TokenEvents {
   connected(domainPrefix: DomainPrefix): void;
   disconnected(domainPrefix: DomainPrefix): void;
-  /** @param requestedAt when the token request was sent, epoch milliseconds. */
-  renewed(stored: TokenSet, next: TokenSet, requestedAt: number): void;
+  /** @param beganAt when the token request was sent, as `performance.now()` says it. */
+  renewed(stored: TokenSet, next: TokenSet, beganAt: number): void;
   renewalFailed(domainPrefix: DomainPrefix, error: unknown, servedHeldToken: boolean): void;
   rateLimited(domainPrefix: DomainPrefix, error: RateLimitedError): void;
   reconnectRequired(domainPrefix: DomainPrefix): void;
@@ -32,11 +32,11 @@ export function tokenEvents(
     callerFailed,
     connected: (domainPrefix) => tell(observe, { type: "connected", domainPrefix, at: clock() }),
     disconnected: (domainPrefix) => tell(observe, { type: "disconnected", domainPrefix, at: clock() }),
-    renewed(stored, next, requestedAt) {
+    renewed(stored, next, beganAt) {
       const { domainPrefix } = next;
       const rotated = next.refreshToken !== stored.refreshToken;
-      const at = clock();
-      tell(observe, { type: "renewed", domainPrefix, at, rotated, tookMs: at - requestedAt });
+      const tookMs = performance.now() - beganAt;
+      tell(observe, { type: "renewed", domainPrefix, at: clock(), rotated, tookMs });
     },
     renewalFailed: (domainPrefix, error, servedHeldToken) =>
       tell(observe, { type: "renewal_failed", domainPrefix, at: clock(), error, servedHeldToken }),
