@@ -217,17 +217,35 @@ describe("freshness: age counts from the question", () => {
 });
 
 describe("a verdict needs a store that was asked after the refusal", () => {
-  test("if the mark cannot be saved and the reload fails, the caller gets the store's error, and nothing is told", async () => {
+  for (const isLoggedIn of [false, true]) {
+    test(`if the reload fails, the caller gets the store's error (a login came meanwhile: ${isLoggedIn})`, async () => {
+      const { gated, p0, p1, service, store, time } = twoProcesses();
+      await p0.login();
+      time.now += 2 * DAY_MS;
+      const held = service.holdNext();
+      const asked = failureOf(p0.value());
+      await settled();
+      if (isLoggedIn) await p1.login();
+      const load = gated.stop("load", BEFORE);
+      held.answer(oauthError("invalid_grant"));
+      await load.asked;
+      load.fail();
+      expect(await asked).toBeInstanceOf(StoreFailedError);
+      expect(p0.types()).not.toContain("reconnect_required");
+      expect(await store.load(SHOP)).not.toHaveProperty("refusedAt");
+    });
+  }
+
+  test("if a login comes before the mark, which cannot be saved, and the reload fails, the same", async () => {
     const { gated, p0, p1, service, time } = twoProcesses();
     await p0.login();
     time.now += 2 * DAY_MS;
-    const held = service.holdNext();
+    service.next(() => oauthError("invalid_grant"));
+    const save = gated.stop("save", BEFORE);
     const asked = failureOf(p0.value());
-    await settled();
-    await p1.login();
-    const [save, load] = [gated.stop("save", BEFORE), gated.stop("load", BEFORE)];
-    held.answer(oauthError("invalid_grant"));
     await save.asked;
+    await p1.login();
+    const load = gated.stop("load", BEFORE);
     save.fail();
     await load.asked;
     load.fail();
@@ -236,16 +254,17 @@ describe("a verdict needs a store that was asked after the refusal", () => {
     expect(await p0.value()).toBe("access-shop-2");
   });
 
-  test("if the compare-and-set says false and only the load after it fails, the same", async () => {
+  test("if a login comes before the mark, and only the loads after the compare-and-set fail, the same", async () => {
     const { gated, p0, p1, service, time } = twoProcesses();
     await p0.login();
     time.now += 2 * DAY_MS;
-    const held = service.holdNext();
+    service.next(() => oauthError("invalid_grant"));
+    const save = gated.stop("save", BEFORE);
     const asked = failureOf(p0.value());
-    await settled();
+    await save.asked;
     await p1.login();
     const loads = [gated.stop("load", BEFORE), gated.stop("load", BEFORE)];
-    held.answer(oauthError("invalid_grant"));
+    save.goOn();
     for (const load of loads) {
       await load.asked;
       load.fail();

@@ -268,21 +268,23 @@ export class HeldTokens extends HeldSet {
   }
 
   /**
-   * The same for a mark on the stored set, that its refresh token was refused. The set it returns was compared with the
-   * store after the refusal. If it is a newer one, the refusal does not matter.
+   * The same for a mark on the stored set, that its refresh token was refused. The store is asked first: if it holds
+   * another set by now, that one is returned, and the refusal does not matter.
    *
    * @throws {StoreFailedError} the store could not be asked after the refusal.
    */
   async mark(stored: TokenSet, marked: TokenSet): Promise<TokenSet | undefined> {
+    const found = await this.reload();
+    if (found?.version !== stored.version) return found;
     const { replacing, question } = await this.#beforeReplacing(stored);
     if (this.#isUnsavedSince(stored)) return this.reload();
     let kept: TokenSet | undefined;
     try {
       kept = await this.#around.store.put(marked, replacing);
     } catch (error) {
-      const found = await this.reload();
+      const latest = await this.reload(); // somebody may have logged in since
       if (this.isUnsaved) throw error;
-      return found?.version === stored.version ? this.#keepUnsaved(marked, replacing, error) : found;
+      return latest?.version === stored.version ? this.#keepUnsaved(marked, replacing, error) : latest;
     }
     return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();
   }

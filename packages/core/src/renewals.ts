@@ -113,14 +113,15 @@ export function renewals(options: RenewalOptions): Renewals {
 
   /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
   async function newerThanRefused(held: HeldTokens, stored: TokenSet): Promise<TokenSet> {
-    const marked = quiet({ ...stored, version: versions.next(), refusedAt: clock() });
+    const refusedAt = clock(); // the verdict's instant, too: the clock may be set while the mark is saved
+    const marked = quiet({ ...stored, version: versions.next(), refusedAt });
     const newest = await held.mark(stored, marked).catch((problem: unknown) => {
       // Somebody may have logged in meanwhile, so there is no verdict; and a second request has to wait.
       if (isRetailPosError(problem)) backOff.failed(held.domainPrefix, problem);
       throw problem;
     });
     if (!newest) throw new NotConnectedError(held);
-    const verdict = refusalOf(newest, clock()); // the same error that later callers get
+    const verdict = refusalOf(newest, refusedAt); // the same error that later callers get
     if (!verdict) return newest;
     if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
     throw verdict;

@@ -103,6 +103,23 @@ describe("a refused refresh token", () => {
     expect(types()).toEqual(["connected", "reconnect_required"]);
   });
 
+  test("is a verdict though the clock is set ahead while the mark is saved: no second request", async () => {
+    const inner = memoryStore();
+    const store: TokenStore = {
+      ...inner,
+      save: (next, replacing) => {
+        if (next.refusedAt !== undefined) time.now += HOUR_MS;
+        return inner.save(next, replacing);
+      },
+    };
+    const { login, service, time, value } = start({ store });
+    await login();
+    service.revoke("shop");
+    time.now = T0 + DAY_MS;
+    expect(await failureOf(value())).toBeInstanceOf(ReconnectRequiredError);
+    expect(service.spent()).toHaveLength(1);
+  });
+
   test("is forgotten with the next login, in another process too, without waiting for the cache", async () => {
     const store = memoryStore();
     const one = start({ store });
