@@ -1,7 +1,7 @@
 import { retailPos } from "@retail-pos/core";
 import { type RetailFetch, retailFetch } from "@retail-pos/fetch";
 import { type ApiRateLimit, type Sandbox, startSandbox } from "@retail-pos/sandbox";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 
 // A job that calls one store more often than its API allows, with `wait429Ms`: everything is served in the end.
 
@@ -13,6 +13,7 @@ let sandbox: Sandbox;
 let fetch: RetailFetch;
 
 afterEach(async () => {
+  vi.unstubAllGlobals();
   await fetch.close();
   await sandbox.close();
 });
@@ -27,6 +28,18 @@ async function start(apiRateLimit: Omit<ApiRateLimit, "limit">) {
   return pos;
 }
 
+/** The numbers of the calls, as they go out through the built-in `fetch`; a call that is sent again once more. */
+function watchSending(): readonly number[] {
+  const sent: number[] = [];
+  const builtIn = globalThis.fetch;
+  vi.stubGlobal("fetch", (input: string | URL | Request, init?: RequestInit) => {
+    const number = new URL(input instanceof Request ? input.url : input).searchParams.get("n");
+    if (number !== null) sent.push(Number(number));
+    return builtIn(input, init);
+  });
+  return sent;
+}
+
 const apiCalls = () => sandbox.requests.filter(({ endpoint }) => endpoint === "api");
 const limited = () => apiCalls().filter(({ status }) => status === 429);
 
@@ -37,22 +50,27 @@ describe("1,000 calls against 350 in a window", () => {
     { name: "Retry-After as a date", retryAfter: "date", headers: false, perWindow: 8 },
   ];
 
-  test.each(rows)("that says $name: all are served, $perWindow a window are answered 429", async (row) => {
-    const { retryAfter, headers, perWindow } = row as Required<typeof row>;
-    const pos = await start({ windowMs: 8000, retryAfter, headers });
-    const answers = await Promise.all(
-      Array.from({ length: CALLS }, async () => {
-        const answer = await pos.retailer(store).fetch("api/retailer");
-        await answer.text();
-        return answer.status;
-      }),
-    );
-    expect(answers).toEqual(Array(CALLS).fill(200));
-    const windows = Math.ceil(CALLS / LIMIT);
-    expect(limited().length).toBeLessThanOrEqual(perWindow * windows);
-    expect(apiCalls().length - limited().length).toBe(CALLS);
-    expect(sandbox.tokenRequests(store)).toHaveLength(1);
-  });
+  test.each(rows)(
+    "that says $name: all are served in their order, $perWindow a window are answered 429",
+    async (row) => {
+      const { retryAfter, headers, perWindow } = row as Required<typeof row>;
+      const pos = await start({ windowMs: 8000, retryAfter, headers });
+      const sent = watchSending();
+      const answers = await Promise.all(
+        Array.from({ length: CALLS }, async (_, n) => {
+          const answer = await pos.retailer(store).fetch(`api/retailer?n=${n}`);
+          await answer.text();
+          return answer.status;
+        }),
+      );
+      expect(answers).toEqual(Array(CALLS).fill(200));
+      expect([...new Set(sent)]).toEqual(Array.from({ length: CALLS }, (_, n) => n)); // in their order
+      const windows = Math.ceil(CALLS / LIMIT);
+      expect(limited().length).toBeLessThanOrEqual(perWindow * windows);
+      expect(apiCalls().length - limited().length).toBe(CALLS);
+      expect(sandbox.tokenRequests(store)).toHaveLength(1);
+    },
+  );
 });
 
 test("a renewal and a sale pass all those who wait for their turn", async () => {
