@@ -6,10 +6,18 @@ import { retailFetch } from "./index.js";
 // What the host sends before it closes the connection waits for a reader: as much as fits, or a little more or less.
 
 const sizes = [65_000, 65_400, 65_536, 66_000, 80_000, 100_000, 120_000];
+const KEPT = "Connection: keep-alive\r\n";
 const heads: Record<string, (size: number) => string> = {
   "that says so": (size) => `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${size}\r\n\r\n`,
   "whose body ends with it": () => "HTTP/1.1 200 OK\r\n\r\n",
   "of HTTP/1.0": (size) => `HTTP/1.0 200 OK\r\nContent-Length: ${size}\r\n\r\n`,
+  "that is kept, though its body ends with it": () => "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\n",
+  "of HTTP/1.0, the same": () => "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n",
+  "in a coding that is not chunked": () => `HTTP/1.1 200 OK\r\n${KEPT}Transfer-Encoding: identity\r\n\r\n`,
+  "that says both": (size) =>
+    `HTTP/1.1 200 OK\r\nConnection: close\r\n${KEPT}Content-Length: ${size}\r\n\r\n`,
+  "that says so to a proxy": (size) =>
+    `HTTP/1.1 200 OK\r\n${KEPT}Proxy-Connection: close\r\nContent-Length: ${size}\r\n\r\n`,
 };
 
 for (const [kind, head] of Object.entries(heads)) {
@@ -36,3 +44,64 @@ for (const [kind, head] of Object.entries(heads)) {
     });
   }
 }
+
+const chunk = "x".repeat(100_000);
+const chunked = `Transfer-Encoding: chunked\r\n\r\n${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
+const resets: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(heads).map(([kind, head]) => [kind, head(100_000) + chunk])),
+  "of HTTP/1.0, in chunks": `HTTP/1.0 200 OK\r\n${chunked}`,
+};
+
+test.each(Object.entries(resets))(
+  "a host that resets after an answer %s ends nothing but that answer",
+  async (_, said) => {
+    const server = createServer((socket) => {
+      socket
+        .on("error", () => {})
+        .once("data", () => {
+          socket.write(said);
+          setTimeout(() => socket.resetAndDestroy(), 100);
+        });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const fetch = retailFetch();
+    const { port } = server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}/`);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await answer.text().catch(() => {});
+    await fetch.close();
+  },
+);
+
+test.each([
+  ["in chunks", "Transfer-Encoding: chunked\r\n", "500000\r\n"],
+  ["with a length", "Content-Length: 5242880\r\n", ""],
+])(
+  "an answer that is kept waits for its reader: it is not read into memory (%s)",
+  async (_, header, begin) => {
+    let waits = 0;
+    const server = createServer((socket) => {
+      socket
+        .on("error", () => {})
+        .once("data", () => {
+          socket.write(`HTTP/1.1 200 OK\r\n${KEPT}${header}\r\n${begin}`);
+          for (let piece = 0; piece < 80; piece += 1) socket.write("x".repeat(65_536));
+          setTimeout(() => {
+            waits = socket.writableLength;
+          }, 300);
+        });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const fetch = retailFetch();
+    const { port } = server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}/`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(waits).toBeGreaterThan(0); // the system's own buffers hold less than five megabytes
+    await answer.body?.cancel();
+    await fetch.close();
+  },
+);

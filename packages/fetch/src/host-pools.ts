@@ -1,4 +1,4 @@
-import { mayClose } from "./closing-answer.js";
+import { staysOpen } from "./closing-answer.js";
 import { Connection } from "./connection.js";
 import type { Connections, DispatchOptions, Handler } from "./dispatcher.js";
 import { fail, watch } from "./watch.js";
@@ -89,15 +89,15 @@ export class HostPools {
   }
 
   #watch(request: HostRequest): void {
-    let isClosing = false;
+    let mustNotWait = false;
     watch(request.handler, {
       begun() {
         request.isBegun = true;
       },
       head(_status, headers) {
-        isClosing = mayClose(headers());
+        mustNotWait = !staysOpen(headers());
       },
-      readsOn: () => isClosing,
+      readsOn: () => mustNotWait,
       takesBack: () => this.#takeBack(request),
       over: (hasFailed) => this.#over(request, hasFailed),
     });

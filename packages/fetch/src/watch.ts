@@ -19,7 +19,7 @@ export interface Watch {
   over?(hasFailed: boolean): void;
 }
 
-/** By their names in lower case. */
+/** By their names in lower case; several of one name as a list. */
 type Headers = ReadonlyMap<string, unknown>;
 
 /** `fetch` makes a handler for each request. That very object is changed, because parts of it hold each other. */
@@ -102,7 +102,9 @@ function failing(tell: Told | undefined, by: Watch): Told {
 /** undici gives names and values in turn, as bytes. */
 function inPairs(headers: readonly unknown[]): Headers {
   const pairs = new Map<string, unknown>();
-  for (let at = 0; at + 1 < headers.length; at += 2)
-    pairs.set(String(headers[at]).toLowerCase(), headers[at + 1]);
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const [name, value] = [String(headers[at]).toLowerCase(), headers[at + 1]];
+    pairs.set(name, pairs.has(name) ? `${pairs.get(name)}, ${value}` : value);
+  }
   return pairs;
 }
