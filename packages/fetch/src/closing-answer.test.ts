@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { retailFetch } from "./index.js";
 
@@ -20,24 +20,29 @@ const heads: Record<string, (size: number) => string> = {
     `HTTP/1.1 200 OK\r\n${KEPT}Proxy-Connection: close\r\nContent-Length: ${size}\r\n\r\n`,
 };
 
+/** A host that does this with a connection once a request has come. @returns its origin. */
+async function hostThat(answers: (socket: Socket, request: string) => void): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).once("data", (request) => answers(socket, String(request)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
 for (const [kind, head] of Object.entries(heads)) {
   for (const keepAliveMs of [60_000, 0]) {
     test(`an answer ${kind} may be read after the connection was closed (keepAliveMs ${keepAliveMs})`, async () => {
-      const server = createServer((socket) => {
-        socket
-          .on("error", () => {})
-          .once("data", (request) => {
-            const size = Number(/\/(\d+)/.exec(String(request))?.[1]);
-            socket.end(Buffer.concat([Buffer.from(head(size)), Buffer.alloc(size, "x")]));
-          });
+      const origin = await hostThat((socket, request) => {
+        const size = Number(/\/(\d+)/.exec(request)?.[1]);
+        socket.end(Buffer.concat([Buffer.from(head(size)), Buffer.alloc(size, "x")]));
       });
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
-      onTestFinished(() => void server.close());
       const fetch = retailFetch({ keepAliveMs });
-      const { port } = server.address() as AddressInfo;
-      const answers = await Promise.all(sizes.map((size) => fetch(`http://127.0.0.1:${port}/${size}`)));
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      const answers = await Promise.all(sizes.map((size) => fetch(`${origin}/${size}`)));
+      await sleep(300);
       const texts = await Promise.all(answers.map((answer) => answer.text()));
       expect(texts.map(({ length }) => length)).toEqual(sizes);
       await fetch.close();
@@ -55,21 +60,13 @@ const resets: Record<string, string> = {
 test.each(Object.entries(resets))(
   "a host that resets after an answer %s ends nothing but that answer",
   async (_, said) => {
-    const server = createServer((socket) => {
-      socket
-        .on("error", () => {})
-        .once("data", () => {
-          socket.write(said);
-          setTimeout(() => socket.resetAndDestroy(), 100);
-        });
+    const origin = await hostThat((socket) => {
+      socket.write(said);
+      setTimeout(() => socket.resetAndDestroy(), 100);
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
     const fetch = retailFetch();
-    const { port } = server.address() as AddressInfo;
-    const answer = await fetch(`http://127.0.0.1:${port}/`);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const answer = await fetch(origin);
+    await sleep(300);
     await answer.text().catch(() => {});
     await fetch.close();
   },
@@ -82,24 +79,16 @@ test.each([
   "an answer that is kept waits for its reader: it is not read into memory (%s)",
   async (_, header, begin) => {
     let waits = 0;
-    const server = createServer((socket) => {
-      socket
-        .on("error", () => {})
-        .once("data", () => {
-          socket.write(`HTTP/1.1 200 OK\r\n${KEPT}${header}\r\n${begin}`);
-          for (let piece = 0; piece < 80; piece += 1) socket.write("x".repeat(65_536));
-          setTimeout(() => {
-            waits = socket.writableLength;
-          }, 300);
-        });
+    const origin = await hostThat((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${KEPT}${header}\r\n${begin}`);
+      for (let piece = 0; piece < 80; piece += 1) socket.write("x".repeat(65_536));
+      setTimeout(() => {
+        waits = socket.writableLength;
+      }, 300);
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
     const fetch = retailFetch();
-    const { port } = server.address() as AddressInfo;
-    const answer = await fetch(`http://127.0.0.1:${port}/`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const answer = await fetch(origin);
+    await sleep(500);
     expect(waits).toBeGreaterThan(0); // the system's own buffers hold less than five megabytes
     await answer.body?.cancel();
     await fetch.close();
