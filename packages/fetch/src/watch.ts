@@ -8,7 +8,7 @@ export interface Watch {
   /** The request is about to be sent. `abort` ends it, and its connection. */
   begun?(abort: (reason: Error) => void): void;
   /** The head of the answer came. `goOn` lets the connection read on, if it waits for a reader. */
-  head?(status: unknown, headers: () => Headers, goOn: () => void): void;
+  head?(status: unknown, headers: () => HeadersByName, goOn: () => void): void;
   /** Whether `fetch` is told nothing more: neither a piece of the body nor a failure. */
   isSilent?(): boolean;
   /** Whether the connection reads on, though `fetch` has no room for more. */
@@ -20,7 +20,7 @@ export interface Watch {
 }
 
 /** By their names in lower case; several of one name as a list. */
-type Headers = ReadonlyMap<string, unknown>;
+type HeadersByName = ReadonlyMap<string, unknown>;
 
 /** `fetch` makes a handler for each request. That very object is changed, because parts of it hold each other. */
 export function watch(handler: Handler, by: Watch): void {
@@ -100,7 +100,7 @@ function failing(tell: Told | undefined, by: Watch): Told {
 }
 
 /** undici gives names and values in turn, as bytes. */
-function inPairs(headers: readonly unknown[]): Headers {
+function inPairs(headers: readonly unknown[]): HeadersByName {
   const pairs = new Map<string, unknown>();
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const [name, value] = [String(headers[at]).toLowerCase(), headers[at + 1]];
