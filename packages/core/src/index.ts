@@ -5,35 +5,35 @@
 
 // Login and tokens
 export { type RetailPos, retailPos } from "./retail-pos.js";
-export type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
-export type { RetailPosOptions } from "./options.js";
-export type { AcceptRetailer } from "./retailer-acceptance.js";
-export { type Settings, settingsFromEnv } from "./settings-from-env.js";
-export type { AuthorizationRequest } from "./authorization-url.js";
-export type { ExchangeExtra } from "./token-grants.js";
-export type { TokenAsk, TokenSource } from "./token-source.js";
-export type { AccessToken, TokenSet } from "./token-set.js";
-export type { RetailerClient } from "./retailer-client.js";
-export { type RetailerStatus, retailerStatus } from "./retailer-status.js";
-export { type PersonalTokenOptions, personalToken } from "./personal-token.js";
+export type { RenewDueAsk, RenewDueReport } from "./fleet/renew-due.js";
+export type { RetailPosOptions } from "./settings/options.js";
+export type { AcceptRetailer } from "./settings/options.js";
+export { type Settings, settingsFromEnv } from "./settings/settings-from-env.js";
+export type { AuthorizationRequest } from "./login/authorization-url.js";
+export type { ExchangeExtra } from "./endpoint/token-grants.js";
+export type { TokenAsk, TokenSource } from "./vocabulary/token-source.js";
+export type { AccessToken, TokenSet } from "./vocabulary/token-set.js";
+export type { RetailerClient } from "./client/retailer-client.js";
+export { type RetailerStatus, retailerStatus } from "./vocabulary/retailer-status.js";
+export { type PersonalTokenOptions, personalToken } from "./client/personal-token.js";
 
 // Where tokens are kept
-export type { TokenStore } from "./token-store.js";
-export type { Lock } from "./lock.js";
-export { memoryStore } from "./memory-store.js";
-export { memoryLock } from "./memory-lock.js";
-export { type Lease, type LeaseLockOptions, leaseLock } from "./lease-lock.js";
-export { type StoreTask, storeFailure } from "./store-failure.js";
-export { type PageAsk, type StorePages, storePages } from "./store-pages.js";
+export type { TokenStore } from "./vocabulary/token-store.js";
+export type { Lock } from "./vocabulary/lock.js";
+export { memoryStore } from "./store/memory-store.js";
+export { memoryLock } from "./store/locks.js";
+export { type Lease, type LeaseLockOptions, leaseLock } from "./store/lease-lock.js";
+export { type StoreTask, storeFailure } from "./store/store-failure.js";
+export { type PageAsk, type StorePages, storePages } from "./store/store-pages.js";
 
 // For those who write a tool that goes through a store
-export { checkStored as checkTokenSet } from "./token-set.js";
-export { areOfTwoApplications } from "./token-set-versions.js";
-export { inPlainWords } from "./errors-without-secrets.js";
+export { checkStored as checkTokenSet } from "./vocabulary/token-set.js";
+export { areOfTwoApplications } from "./vocabulary/token-set-versions.js";
+export { inPlainWords } from "./secrets/errors-without-secrets.js";
 
 // The words of the wire
-export { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-export { parseRateLimit, type RateLimit } from "./rate-limit.js";
+export { type DomainPrefix, parseDomainPrefix } from "./vocabulary/domain-prefix.js";
+export { parseRateLimit, type RateLimit } from "./vocabulary/rate-limit.js";
 
 // What goes wrong, and what happens
 export {
@@ -53,8 +53,8 @@ export {
   StoredTokensError,
   TokenEndpointError,
   TokenResponseError,
-} from "./errors.js";
-export type { RetailPosEvent } from "./events.js";
+} from "./vocabulary/errors.js";
+export type { RetailPosEvent } from "./vocabulary/events.js";
 
 // For those who write a middleware for another framework
 export {
@@ -65,11 +65,11 @@ export {
   type RetailerName,
   type RetailerOf,
   requestBearer,
-} from "./request-bearer.js";
-export type { RequestMessage } from "./set-authorization.js";
+} from "./bearer/request-bearer.js";
+export type { RequestMessage } from "./bearer/set-authorization.js";
 
 // For those who write a package around this one
-export { refuseMisspelt } from "./option-names.js";
+export { refuseMisspelt } from "./settings/option-checks.js";
 
 // For those who write a login for another framework
-export { redirectUri as checkedRedirectUri } from "./addresses.js";
+export { redirectUri as checkedRedirectUri } from "./settings/addresses.js";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failureOf, json, oauthError, settled, start, T0 } from "../testing/fake-service.js";
-import { parseDomainPrefix } from "./domain-prefix.js";
+import { memoryStore } from "./store/memory-store.js";
+import { parseDomainPrefix } from "./vocabulary/domain-prefix.js";
 import {
   ClientRefusedError,
   InvalidDomainPrefixError,
@@ -8,10 +9,9 @@ import {
   RateLimitedError,
   TokenEndpointError,
   TokenResponseError,
-} from "./errors.js";
-import type { RetailPosEvent } from "./events.js";
-import { memoryStore } from "./memory-store.js";
-import type { TokenSet } from "./token-set.js";
+} from "./vocabulary/errors.js";
+import type { RetailPosEvent } from "./vocabulary/events.js";
+import type { TokenSet } from "./vocabulary/token-set.js";
 
 const SHOP = parseDomainPrefix("shop");
 const HOUR_MS = 3_600_000;

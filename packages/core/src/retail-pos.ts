@@ -1,19 +1,24 @@
-import { type AuthorizationRequest, authorizationUrl } from "./authorization-url.js";
-import type { DomainPrefix } from "./domain-prefix.js";
-import { tell } from "./events.js";
-import { exchanges } from "./exchange.js";
-import { loginBackOff as newLoginBackOff } from "./login-back-off.js";
-import { checkOptions, type RetailPosOptions } from "./options.js";
-import type { RenewDueAsk, RenewDueReport } from "./renew-due.js";
-import { backOff as newBackOff } from "./renewal-back-off.js";
-import { type RetailerClient, retailerClients } from "./retailer-client.js";
-import type { RetailerStatus } from "./retailer-status.js";
-import { storedTokens } from "./stored-tokens.js";
-import { tokenEndpoint } from "./token-endpoint.js";
-import type { ExchangeExtra } from "./token-grants.js";
-import type { TokenSet } from "./token-set.js";
-import { versionsOf } from "./token-set-versions.js";
-import type { TokenSource } from "./token-source.js";
+import { type RetailerClient, retailerClients } from "./client/retailer-client.js";
+import { tokenEndpoint } from "./endpoint/token-endpoint.js";
+import type { ExchangeExtra } from "./endpoint/token-grants.js";
+import { pagesThrough } from "./fleet/all-retailers.js";
+import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./fleet/renew-due.js";
+import { type AuthorizationRequest, authorizationUrl } from "./login/authorization-url.js";
+import { exchanges, loginLimits } from "./login/exchange.js";
+import { loginBackOff as newLoginBackOff } from "./login/login-back-off.js";
+import { checkOptions, type RetailPosOptions } from "./settings/options.js";
+import { checkedStore } from "./store/checked-store.js";
+import { clientClaims } from "./store/claims.js";
+import { memoryLock } from "./store/locks.js";
+import { memoryStore } from "./store/memory-store.js";
+import { backOff as newBackOff } from "./tokens/renewal-back-off.js";
+import { storedTokens } from "./tokens/stored-tokens.js";
+import type { DomainPrefix } from "./vocabulary/domain-prefix.js";
+import { tell, tokenEvents } from "./vocabulary/events.js";
+import type { RetailerStatus } from "./vocabulary/retailer-status.js";
+import type { TokenSet } from "./vocabulary/token-set.js";
+import { versionsOf } from "./vocabulary/token-set-versions.js";
+import type { TokenSource } from "./vocabulary/token-source.js";
 
 /** Login, tokens and calls for all retailers of one application. */
 export interface RetailPos {
@@ -109,7 +114,9 @@ export interface RetailPos {
  */
 export function retailPos(options: RetailPosOptions): RetailPos {
   const checked = checkOptions(options);
-  const { addresses, clientId, clock, observe, fetch } = checked;
+  const { addresses, clientId, clock, observe, fetch, lock = memoryLock() } = checked;
+  const events = tokenEvents(observe, clock);
+  const versions = versionsOf(clientId);
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
   const endpoint = tokenEndpoint({
     ...checked,
@@ -117,23 +124,26 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     onCodeRefused: loginBackOff.codeRefused,
     onRequest: (request) => tell(observe, { type: "token_request", at: clock(), ...request }),
   });
-  const parts = { ...checked, endpoint, backOff, loginBackOff, versions: versionsOf(clientId) };
-  const stored = storedTokens(parts);
-  const exchange = exchanges({ ...parts, stored });
+  const store = checkedStore(checked.store ?? memoryStore(), versions, events.storeFailed);
+  const parts = { ...checked, store, lock, events, versions, endpoint, backOff, loginBackOff };
+  const tokens = storedTokens(parts);
+  const { retailers, renewals } = tokens;
+  const stored = loginLimits({ retailers, renewals, clock });
+  const exchange = exchanges({ ...parts, stored, isShared: checked.lock !== undefined });
   const clientOf = retailerClients({ fetch, renews: true, sharesOrigin: addresses.sharesOrigin });
 
   return {
     authorizationUrl: (state, more) => authorizationUrl(checked, state, more),
     exchange,
-    connect: stored.connect,
-    disconnect: stored.disconnect,
-    tokens: stored.source,
+    connect: tokens.connect,
+    disconnect: tokens.disconnect,
+    tokens: tokens.source,
     // A copy: a caller that changes it changes nothing for others.
-    retailer: (domainPrefix) => ({ ...stored.client(domainPrefix, client) }),
-    status: stored.status,
-    retailers: (ask) => stored.retailers(ask?.signal),
-    renewDue: stored.renewDue,
-    claim: stored.claim,
+    retailer: (domainPrefix) => ({ ...tokens.client(domainPrefix, client) }),
+    status: tokens.status,
+    retailers: (ask) => pagesThrough(store, ask?.signal, events.storeFailed),
+    renewDue: dueRenewals({ ...parts, retailers, renewals }),
+    claim: clientClaims(store, clientId, clock),
   };
 
   function client(domainPrefix: DomainPrefix, source: TokenSource): RetailerClient {

@@ -4,12 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import nock from "nock";
 import { afterEach, expect } from "vitest";
-import { type DomainPrefix, parseDomainPrefix } from "../src/domain-prefix.js";
-import type { RetailPosOptions } from "../src/options.js";
+import { type RetailerClient, retailerClients } from "../src/client/retailer-client.js";
 import { retailPos } from "../src/retail-pos.js";
-import { type RetailerClient, retailerClients } from "../src/retailer-client.js";
-import type { TokenSet } from "../src/token-set.js";
-import type { TokenSource } from "../src/token-source.js";
+import type { RetailPosOptions } from "../src/settings/options.js";
+import { type DomainPrefix, parseDomainPrefix } from "../src/vocabulary/domain-prefix.js";
+import type { TokenSet } from "../src/vocabulary/token-set.js";
+import type { TokenSource } from "../src/vocabulary/token-source.js";
 
 export const T0 = Date.UTC(2030, 0, 1);
 export const DAY_MS = 86_400_000;

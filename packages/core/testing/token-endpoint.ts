@@ -5,11 +5,15 @@ import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import nock from "nock";
 import { afterEach } from "vitest";
-import { addressesAt } from "../src/addresses.js";
-import { parseDomainPrefix } from "../src/domain-prefix.js";
-import { isRetailPosError, type RetailPosError, TokenResponseError } from "../src/errors.js";
-import type { RetailPosOptions } from "../src/options.js";
-import { type TokenEndpoint, type TokenEndpointOptions, tokenEndpoint } from "../src/token-endpoint.js";
+import {
+  type TokenEndpoint,
+  type TokenEndpointOptions,
+  tokenEndpoint,
+} from "../src/endpoint/token-endpoint.js";
+import { addressesAt } from "../src/settings/addresses.js";
+import type { RetailPosOptions } from "../src/settings/options.js";
+import { parseDomainPrefix } from "../src/vocabulary/domain-prefix.js";
+import { isRetailPosError, type RetailPosError, TokenResponseError } from "../src/vocabulary/errors.js";
 
 export const T0 = Date.UTC(2030, 0, 1);
 export const shop = parseDomainPrefix("shop");

@@ -1,0 +1,70 @@
+import { plainFetch } from "../platform/fetch.js";
+import { baseUrlOf, secureUrl, sharesOrigin } from "../settings/addresses.js";
+import { refuseLineBreak, refuseMisspelt } from "../settings/option-checks.js";
+import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
+import { kindOf, ReconnectRequiredError } from "../vocabulary/errors.js";
+import { isBearerValue, quietAccess } from "../vocabulary/token-set.js";
+import { type RetailerClient, retailerClients } from "./retailer-client.js";
+
+/** A Personal Token, and the retailer it is for. */
+export interface PersonalTokenOptions {
+  /** {base_url}: the template with `{domain_prefix}`, or the retailer's own address. */
+  baseUrl: string;
+  /** The retailer that made it. */
+  domainPrefix: string;
+  /** The Personal Token that an admin of the store created (2.4, R7). */
+  token: string;
+  /** Sends the API calls; default `globalThis.fetch`. */
+  fetch?: typeof globalThis.fetch | undefined;
+}
+
+/**
+ * Personal-token mode (R7): the same client, without renewal and without the token endpoint. A 401 of the
+ * API is returned as it is; `token({ rejected })` then throws `ReconnectRequiredError`.
+ *
+ * @throws {TypeError} naming the option. @throws {InvalidDomainPrefixError}
+ */
+export function personalToken(options: PersonalTokenOptions): RetailerClient {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError("personalToken must be an object: { baseUrl, domainPrefix, token }");
+  refuseMisspelt(options, ["baseUrl", "domainPrefix", "token", "fetch"], { personaltoken: "token" });
+  const { baseUrl, token, fetch } = options;
+  const domainPrefix = parseDomainPrefix(options.domainPrefix);
+  if (typeof token === "string") refuseLineBreak("token", token);
+  if (!isBearerValue(token))
+    throw new TypeError(
+      `token must be a Personal Token: printable text without spaces; ${kindOf(token)} was given`,
+    );
+  if (fetch !== undefined && typeof fetch !== "function") throw new TypeError("fetch must be a function");
+
+  const isTemplate = typeof baseUrl === "string" && baseUrl.includes("{domain_prefix}");
+  const address = isTemplate
+    ? baseUrlOf(baseUrl)(domainPrefix)
+    : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, "");
+  const access = Object.freeze(quietAccess({ value: token }));
+  const clientOf = retailerClients({
+    sharesOrigin: isTemplate ? sharesOrigin(baseUrl) : isSegmentOf(domainPrefix, address),
+    fetch: plainFetch(fetch),
+    renews: false,
+  });
+  return clientOf(domainPrefix, address, {
+    async token(ask) {
+      const { signal, rejected } = ask ?? {};
+      signal?.throwIfAborted();
+      if (rejected === token) {
+        throw new ReconnectRequiredError(
+          `The Personal Token of retailer "${domainPrefix}" is refused: it was deleted, or its user reset the ` +
+            "password. An admin of the store has to create a new one",
+          { domainPrefix },
+        );
+      }
+      return access;
+    },
+    tokenNow: () => access,
+  });
+}
+
+/** Whether an address without a placeholder has the domain prefix as a segment of its path. */
+function isSegmentOf(domainPrefix: DomainPrefix, address: string): boolean {
+  return new URL(address).pathname.toLowerCase().split("/").includes(domainPrefix);
+}

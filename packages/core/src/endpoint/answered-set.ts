@@ -1,0 +1,40 @@
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import { TokenResponseError } from "../vocabulary/errors.js";
+import { quiet, type TokenSet } from "../vocabulary/token-set.js";
+import type { Versions } from "../vocabulary/token-set-versions.js";
+import type { TokenAnswer } from "./token-endpoint.js";
+
+/** R4: a new refresh token replaces the old one; the old one stays if there is none. The same for the access token. */
+export function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
+  const scope = response.scope ?? stored.scope;
+  return quiet({
+    domainPrefix: stored.domainPrefix,
+    access: response.access ?? stored.access,
+    refreshToken: response.refreshToken ?? stored.refreshToken,
+    issuedAt: response.access ? requestedAt : stored.issuedAt,
+    version,
+    ...(scope !== undefined && { scope }),
+  });
+}
+
+/** The answer to a login is read strictly: if it is refused, nothing is lost, and nothing odd is stored (2.2, R4). */
+export function firstSet(
+  { response, requestedAt }: TokenAnswer,
+  domainPrefix: DomainPrefix,
+  versions: Versions,
+): TokenSet {
+  const { access, refreshToken, oddities, scope } = response;
+  const problem = !access
+    ? "it holds no usable access_token"
+    : refreshToken
+      ? oddities[0]
+      : "it holds no refresh_token";
+  if (problem || !access || !refreshToken) {
+    throw new TokenResponseError(
+      `The token response for the login of retailer "${domainPrefix}" is unusable: ${problem}`,
+      { domainPrefix },
+    );
+  }
+  const set = { domainPrefix, access, refreshToken, issuedAt: requestedAt, version: versions.next() };
+  return quiet(scope === undefined ? set : { ...set, scope });
+}

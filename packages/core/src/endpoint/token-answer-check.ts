@@ -1,0 +1,101 @@
+import { withoutSecrets } from "../secrets/errors-without-secrets.js";
+import { redact } from "../secrets/redact.js";
+import { ClientRefusedError, TokenEndpointError, TokenResponseError } from "../vocabulary/errors.js";
+import type { Grant } from "./token-grants.js";
+import type { Answer } from "./token-post.js";
+import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
+
+/** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
+export function failureOf(answer: Answer, grant: Grant): Error {
+  const ours = ourErrorFor(answer, grant); // made even if it is not thrown: it notes a refused code
+  return ownErrorFor(answer, grant) ?? ours;
+}
+
+/** The caller's, returned or thrown. The body may repeat what was sent, and the error the body. */
+function ownErrorFor(
+  { status, body = "" }: Answer,
+  { parseErrorResponse, secrets }: Grant,
+): Error | undefined {
+  let own: Error | null | undefined;
+  try {
+    own = parseErrorResponse?.(body, status);
+  } catch (error) {
+    throw withoutSecrets(error, secrets);
+  }
+  return own ? (withoutSecrets(own, secrets) as Error) : undefined;
+}
+
+function ourErrorFor(
+  { status, redirected, body = "" }: Answer,
+  { domainPrefix, secrets, refused }: Grant,
+): Error {
+  const { error: code, error_description: description } = jsonObject(body) ?? {};
+  if (!redirected && (status === 400 || status === 401)) {
+    // Decided on the service's own words; they are cleaned before they are shown.
+    if (code === "invalid_client" || code === "unauthorized_client") {
+      return new ClientRefusedError(code, { domainPrefix });
+    }
+    if (!HARMLESS_TO_THE_GRANT.has(code)) return refused(status, plainText(description ?? code, secrets));
+  }
+  const what = redirected || (status >= 300 && status < 400) ? "a redirect, which is not followed" : status;
+  return new TokenEndpointError(`The token endpoint of retailer "${domainPrefix}" answered ${what}`, {
+    domainPrefix,
+    endpointStatus: status,
+    error: HARMLESS_TO_THE_GRANT.has(code) ? String(code) : plainText(code, secrets),
+    errorDescription: plainText(description, secrets),
+  });
+}
+
+/** OAuth errors that say nothing against the code or the refresh token (RFC 6749, sections 4.1.2.1 and 5.2). */
+const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
+  "access_denied",
+  "invalid_request",
+  "invalid_scope",
+  "unsupported_grant_type",
+  "unsupported_response_type",
+  "server_error",
+  "temporarily_unavailable",
+]);
+
+/**
+ * The tokens in a 2xx answer.
+ *
+ * @param requestedAt when the request was sent, epoch milliseconds.
+ * @throws {TokenResponseError} nothing of the answer is used.
+ */
+export function usableResponse(
+  { status, body }: Answer,
+  { domainPrefix, secrets }: Grant,
+  requestedAt: number,
+): TokenResponse {
+  const refuse = (problem: string) =>
+    new TokenResponseError(
+      `The token endpoint of retailer "${domainPrefix}" answered ${status}, but ${problem}`,
+      { domainPrefix },
+    );
+  if (body === undefined) throw refuse("its body is longer than 1 MiB");
+  const response = readTokenResponse(body, domainPrefix, requestedAt);
+  if (!response) throw refuse("its body is no JSON object");
+  if (response.otherRetailer) throw refuse("its domain_prefix names another retailer; nothing of it is used");
+  if (!response.access && !response.refreshToken) throw refuse("it holds no usable access_token");
+  return withoutSecretScope(response, secrets);
+}
+
+/** Shorter texts turn up in ordinary words, and no service has secrets that short. */
+const SHORTEST_SECRET = 6;
+
+/** The scope is stored unchanged and shown to operators, so one that repeats a secret is dropped. */
+function withoutSecretScope(response: TokenResponse, secrets: readonly string[]): TokenResponse {
+  const { scope, ...rest } = response;
+  const all = [...secrets, response.access?.value ?? "", response.refreshToken ?? ""];
+  const long = all.filter(({ length }) => length >= SHORTEST_SECRET);
+  return scope === undefined || redact(scope, long) === scope ? response : rest;
+}
+
+/** The service's own words, fit for a log line: short, printable, and without anything secret. */
+function plainText(value: unknown, secrets: readonly string[]): string | undefined {
+  if (typeof value !== "string" || value === "") return undefined;
+  return redact(value, secrets)
+    .replace(/[^\x20-\x7e]+/g, " ")
+    .slice(0, 200);
+}

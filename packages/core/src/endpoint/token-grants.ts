@@ -1,0 +1,91 @@
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import { ReconnectRequiredError, type RetailPosError, TokenEndpointError } from "../vocabulary/errors.js";
+
+/** `grant_type` (4.2, 4.3). */
+export type GrantType = "authorization_code" | "refresh_token";
+
+/** One token request before it is sent: its form, and its errors, which show no secret. */
+export interface Grant {
+  readonly type: GrantType;
+  readonly domainPrefix: DomainPrefix;
+  readonly form: Readonly<Record<string, string>>;
+  /** The values of the form that no error may show. */
+  readonly secrets: readonly string[];
+  /** The error for an answer that refuses the code or the refresh token. */
+  readonly refused: (status: number, errorDescription: string | undefined) => RetailPosError;
+  readonly parseErrorResponse?: ExchangeExtra["parseErrorResponse"];
+}
+
+/** Options of one exchange. */
+export interface ExchangeExtra {
+  /** The `redirect_uri` of this login, if it differs from the configured one. https, or http on loopback. */
+  redirectUri?: string | undefined;
+  /** Further form parameters; the five of 4.2 cannot be replaced. */
+  params?: Record<string, string>;
+  /** May turn an error answer (neither 2xx nor 429) into an error of its own; `undefined` or `null`: ours is thrown. */
+  parseErrorResponse?: (body: string, status: number) => Error | null | undefined;
+}
+
+export interface GrantOptions {
+  clientId: string;
+  clientSecret: string;
+  redirectUri: string | undefined;
+  /** Told of each code that the service refused. */
+  onCodeRefused?: (domainPrefix: DomainPrefix) => void;
+}
+
+/** The two grants of one application. */
+export interface Grants {
+  /** 4.2: trades a login's code. */
+  code(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Grant;
+  /** 4.3: spends a refresh token. */
+  refresh(domainPrefix: DomainPrefix, refreshToken: string): Grant;
+}
+
+export function tokenGrants(options: GrantOptions): Grants {
+  const { clientId, clientSecret, onCodeRefused } = options;
+  const application = { client_id: clientId, client_secret: clientSecret };
+
+  return {
+    code(domainPrefix, code, { redirectUri = options.redirectUri, params, parseErrorResponse } = {}) {
+      const type = "authorization_code";
+      const form = {
+        ...params,
+        grant_type: type,
+        code,
+        ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
+        ...application,
+      };
+      const refused = (status: number, errorDescription: string | undefined) => {
+        onCodeRefused?.(domainPrefix);
+        return codeRefused(domainPrefix, status, errorDescription);
+      };
+      return { type, domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse };
+    },
+    refresh(domainPrefix, refreshToken) {
+      const type = "refresh_token";
+      const form = { grant_type: type, refresh_token: refreshToken, ...application };
+      const refused = () => refreshTokenRefused(domainPrefix);
+      return { type, domainPrefix, form, secrets: [refreshToken, clientSecret], refused };
+    },
+  };
+}
+
+function codeRefused(
+  domainPrefix: DomainPrefix,
+  endpointStatus: number,
+  errorDescription: string | undefined,
+): TokenEndpointError {
+  return new TokenEndpointError(
+    `The service refused the code of retailer "${domainPrefix}": expired after 10 minutes, already used, or ` +
+      "made for another address. Start again with the login",
+    { domainPrefix, status: 403, endpointStatus, error: "invalid_grant", errorDescription },
+  );
+}
+
+function refreshTokenRefused(domainPrefix: DomainPrefix): ReconnectRequiredError {
+  return new ReconnectRequiredError(
+    `The service refused the refresh token of retailer "${domainPrefix}"; log in with the store again`,
+    { domainPrefix },
+  );
+}

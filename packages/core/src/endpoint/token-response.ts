@@ -1,0 +1,116 @@
+import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
+import { LAST_PLAUSIBLE_SECOND } from "../vocabulary/rate-limit.js";
+import { type AccessToken, isBearerValue } from "../vocabulary/token-set.js";
+
+/** The usable contents of a 2xx answer of the token endpoint (2.2). */
+export interface TokenResponse {
+  /** Absent when there is no usable `access_token`. */
+  readonly access?: AccessToken;
+  /** Absent when the field is not a non-empty text: the stored one stays (R4). */
+  readonly refreshToken?: string;
+  /** The granted scope, if the answer says one that is not empty. */
+  readonly scope?: string;
+  /** The answer names another retailer than the one asked. Nothing of it may be used. */
+  readonly otherRetailer?: true;
+  /** Oddities of the other fields. A login with any is refused; a renewal is saved all the same (behaviour 3). */
+  readonly oddities: readonly string[];
+}
+
+/**
+ * Reads the body of a 2xx answer. Tokens are kept apart from oddities, so that the caller can be strict with a login
+ * and still never lose a rotated refresh token.
+ *
+ * @param requestedAt when the request was sent, epoch milliseconds: `expires_in` counts from it.
+ * @returns `undefined` when the body is no JSON object.
+ */
+export function readTokenResponse(
+  body: string,
+  domainPrefix: DomainPrefix,
+  requestedAt: number,
+): TokenResponse | undefined {
+  const fields = jsonObject(body);
+  if (!fields) return undefined;
+  const { access_token, refresh_token } = fields;
+  const expiresAt = expiryOf(fields, requestedAt);
+  // Field by field, as in rate-limit.ts: conditional spreads take longer than parsing the JSON.
+  const response: { -readonly [field in keyof TokenResponse]: TokenResponse[field] } = {
+    oddities: odditiesOf(fields),
+  };
+  if (isBearerValue(access_token))
+    response.access = expiresAt === undefined ? { value: access_token } : { value: access_token, expiresAt };
+  if (typeof refresh_token === "string" && refresh_token !== "") response.refreshToken = refresh_token;
+  if (isScope(fields["scope"])) response.scope = fields["scope"];
+  if (namesAnother(fields["domain_prefix"], domainPrefix)) response.otherRetailer = true;
+  return response;
+}
+
+/** As a number: see scripts/bundle.mjs. */
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** The fields of a JSON object in a body, or `undefined`; a parse error would repeat the body. */
+export function jsonObject(body: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.charCodeAt(0) === BYTE_ORDER_MARK ? body.slice(1) : body);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * R5, R6: `expires_in` from the moment of the request, else `expires`. The spec does not say what an
+ * instant that has already passed means; it is taken as no usable expiry, so the token is used until
+ * the API rejects it instead of being renewed on every call.
+ */
+function expiryOf({ expires_in, expires }: Record<string, unknown>, requestedAt: number): number | undefined {
+  const inSeconds = seconds(expires_in);
+  const atSeconds = seconds(expires);
+  const candidates = [
+    inSeconds !== undefined ? requestedAt + inSeconds * 1000 : undefined,
+    atSeconds !== undefined ? atSeconds * 1000 : undefined,
+  ];
+  return candidates.find((at) => at !== undefined && at > requestedAt);
+}
+
+/** Scope tokens with a space between (RFC 6749, section 3.3); no longer than anybody's list of permissions. */
+function isScope(value: unknown): value is string {
+  const token = "[\\x21\\x23-\\x5b\\x5d-\\x7e]+";
+  return (
+    typeof value === "string" && value.length <= 4096 && new RegExp(`^${token}( ${token})*$`).test(value)
+  );
+}
+
+function seconds(value: unknown): number | undefined {
+  const isNumeric =
+    typeof value === "number" || (typeof value === "string" && /^\s*\d+(\.\d+)?\s*$/.test(value));
+  const number = isNumeric ? Number(value) : Number.NaN;
+  return number > 0 && number < LAST_PLAUSIBLE_SECOND ? number : undefined;
+}
+
+/** Behaviour 11. An optional field (2.2): absent, `null` and empty name nobody. */
+function namesAnother(value: unknown, asked: DomainPrefix): boolean {
+  if (typeof value !== "string" || value === "") return false;
+  try {
+    return parseDomainPrefix(value) !== asked;
+  } catch {
+    return true;
+  }
+}
+
+function odditiesOf({ token_type, domain_prefix, error }: Record<string, unknown>): string[] {
+  const oddities: string[] = [];
+  if (
+    token_type !== undefined &&
+    token_type !== null &&
+    !(typeof token_type === "string" && /^bearer$/i.test(token_type))
+  ) {
+    oddities.push("its token_type is not Bearer");
+  }
+  if (domain_prefix !== undefined && domain_prefix !== null && typeof domain_prefix !== "string") {
+    oddities.push("its domain_prefix is no text");
+  }
+  if (error !== undefined && error !== null && error !== "") oddities.push("it carries an error field");
+  return oddities;
+}

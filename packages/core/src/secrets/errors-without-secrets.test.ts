@@ -1,0 +1,430 @@
+import { inspect } from "node:util";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { requestBearer } from "../bearer/request-bearer.js";
+import { personalToken } from "../client/personal-token.js";
+import { retailPos } from "../retail-pos.js";
+import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
+import { quiet, type TokenSet } from "../vocabulary/token-set.js";
+import { codeBehind, inPlainWords, withoutSecrets } from "./errors-without-secrets.js";
+
+const SECRET = "canary-4d7a";
+
+describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", () => {
+  const { getBuiltinModule } = process;
+  beforeEach(() => {
+    vi.resetModules();
+    Object.assign(process, { getBuiltinModule: undefined });
+  });
+  afterEach(() => {
+    Object.assign(process, { getBuiltinModule });
+  });
+
+  test("errors are looked at and cleaned as everywhere", async () => {
+    const fresh = await import("./errors-without-secrets.js");
+    const harmless = new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
+    await vi.waitFor(() => expect(fresh.withoutSecrets(harmless, [SECRET])).toBe(harmless));
+    const error = Object.assign(new TypeError(`failed for ${SECRET}`), { config: SECRET, code: "X" });
+    const cleaned = fresh.withoutSecrets(error, [SECRET]);
+    expect(inspect(cleaned, { showHidden: true, depth: 9 })).not.toContain(SECRET);
+    expect(cleaned).toMatchObject({ name: "TypeError", message: "failed for [hidden]", code: "X" });
+  });
+
+  test("what fails before the printer is there is cleaned unseen", async () => {
+    const { withoutSecrets } = await import("./errors-without-secrets.js");
+    const cleaned = withoutSecrets(Object.assign(new Error(SECRET), { config: SECRET }), [SECRET]);
+    expect(inspect(cleaned, { showHidden: true, depth: 9 })).not.toContain(SECRET);
+  });
+});
+
+describe("codeBehind", () => {
+  const coded = (code: unknown, cause?: unknown) => Object.assign(new Error("failed", { cause }), { code });
+
+  test.each([
+    ["the error's own", coded("closed"), "closed"],
+    ["its cause's", new TypeError("fetch failed", { cause: coded("ENOTFOUND") }), "ENOTFOUND"],
+    ["the one furthest down", coded("UND_ERR_SOCKET", coded("ECONNRESET", new Error("a"))), "ECONNRESET"],
+    [
+      "one of many words",
+      new TypeError("fetch failed", { cause: coded("UNABLE_TO_GET_ISSUER_CERT_LOCALLY") }),
+      "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+    ],
+    [
+      "one of OpenSSL's alerts",
+      coded("ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE"),
+      "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE",
+    ],
+    ["one above a cause that has none that is plain", coded("ETIMEDOUT", coded("a b")), "ETIMEDOUT"],
+  ])("finds %s", (_, error, code) => {
+    expect(codeBehind(error, [SECRET])).toBe(code);
+  });
+
+  test.each([
+    ["no error", undefined],
+    ["null", null],
+    ["a number", coded(20)],
+    ["a sentence", coded("it failed")],
+    ["what may be a token", coded("a1b2C3d4")],
+    ["a long text", coded("A".repeat(200))],
+    ["a secret", coded("CANARY")],
+    ["a getter that throws", Object.defineProperty({}, "code", { get: () => JSON.parse("{") })],
+  ])("says nothing of %s", (_, error) => {
+    expect(codeBehind(error, [SECRET, "CANARY"])).toBeUndefined();
+  });
+
+  test("ends with causes in a circle", () => {
+    const error = coded("ECONNRESET");
+    error.cause = error;
+    expect(codeBehind(error, [])).toBe("ECONNRESET");
+  });
+});
+
+describe("withoutSecrets", () => {
+  test("returns the very error where it shows no secret", () => {
+    const error = Object.assign(new TypeError("fetch failed", { cause: new Error("ECONNRESET") }), {
+      code: "X",
+    });
+    expect(withoutSecrets(error, [SECRET])).toBe(error);
+    expect(withoutSecrets("a text", [SECRET])).toBe("a text");
+    expect(withoutSecrets(undefined, [SECRET])).toBeUndefined();
+  });
+
+  const rows: Array<{ name: string; error: unknown; secret?: string }> = [
+    { name: "its message", error: new Error(`failed for ${SECRET}`) },
+    { name: "its name", error: Object.assign(new Error("failed"), { name: SECRET }) },
+    { name: "its code", error: Object.assign(new Error("failed"), { code: SECRET }) },
+    { name: "its stack", error: Object.assign(new Error("failed"), { stack: `Error: ${SECRET}\n    at x` }) },
+    { name: "a property", error: Object.assign(new Error("failed"), { token: SECRET }) },
+    {
+      name: "a property deep inside",
+      error: Object.assign(new Error("failed"), { config: { body: { form: [SECRET] } } }),
+    },
+    {
+      name: "a property deeper than anybody prints",
+      error: Object.assign(new Error("failed"), { nested: nested(15) }),
+    },
+    {
+      name: "a long array",
+      error: Object.assign(new Error("failed"), { list: [...Array(1_000).fill("x"), SECRET] }),
+    },
+    {
+      name: "the end of a long text",
+      error: Object.assign(new Error("failed"), { body: "x".repeat(50_000) + SECRET }),
+    },
+    {
+      name: "a property that is not enumerable",
+      error: Object.defineProperty(new Error("failed"), "token", { value: SECRET }),
+    },
+    {
+      name: "a property with a symbol",
+      error: Object.assign(new Error("failed"), { [Symbol("token")]: SECRET }),
+    },
+    { name: "the name of a property", error: Object.assign(new Error("failed"), { [SECRET]: 1 }) },
+    {
+      name: "a Map",
+      error: Object.assign(new Error("failed"), { headers: new Map([["authorization", SECRET]]) }),
+    },
+    {
+      name: "Headers",
+      error: Object.assign(new Error("failed"), { headers: new Headers({ authorization: SECRET }) }),
+    },
+    {
+      name: "URLSearchParams",
+      error: Object.assign(new Error("failed"), { body: new URLSearchParams({ code: SECRET }) }),
+    },
+    {
+      name: "a URL",
+      error: Object.assign(new Error("failed"), { url: new URL(`https://x.example/?a=${SECRET}`) }),
+    },
+    { name: "its cause", error: new Error("failed", { cause: new Error(SECRET) }) },
+    { name: "its cause's cause", error: new Error("failed", { cause: { cause: { cause: SECRET } } }) },
+    {
+      name: "an AggregateError's errors",
+      error: new AggregateError([new Error("a"), new Error(SECRET)], "failed"),
+    },
+    { name: "a text that was thrown", error: `failed for ${SECRET}` },
+    { name: "an object that was thrown", error: { message: SECRET, name: SECRET, code: SECRET } },
+    { name: "something circular", error: circular() },
+    {
+      name: "a quiet token set, which prints nothing but is plain data to JSON",
+      error: Object.assign(new Error("failed"), { set: quiet(set()) }),
+    },
+    {
+      name: "a property that prints nothing of itself",
+      error: Object.assign(new Error("failed"), { token: shy() }),
+    },
+    {
+      name: "a text with a quotation mark and a backslash",
+      error: Object.assign(new Error("failed"), { token: `"'\`\\${SECRET}\n` }),
+      secret: `"'\`\\${SECRET}\n`,
+    },
+    ...[
+      ["a Buffer", Buffer.from(`code=${SECRET}`)],
+      ["a part of a larger Buffer", Buffer.from(`code=${SECRET}&x`).subarray(3, 20)],
+      ["a Uint8Array", new TextEncoder().encode(`code=${SECRET}`)],
+      ["a Uint16Array", new Uint16Array(new TextEncoder().encode(`a=${SECRET}.`).buffer)],
+      ["an ArrayBuffer", new TextEncoder().encode(`code=${SECRET}`).buffer],
+      ["a SharedArrayBuffer", shared(`code=${SECRET}`)],
+      ["a DataView", new DataView(new TextEncoder().encode(`code=${SECRET}`).buffer)],
+      ["a Blob, which nobody can read in time", new Blob([`code=${SECRET}`])],
+      ["a File", new File([`code=${SECRET}`], "form")],
+      ["a Set", new Set([SECRET])],
+      ["a Map's key", new Map([[{ deep: SECRET }, 1]])],
+      ["FormData", formData()],
+      ["a Request's headers", new Request("https://x.example", { headers: { authorization: SECRET } })],
+      ["a Request's address", new Request(`https://x.example/?code=${SECRET}`)],
+      ["a Request's body", new Request("https://x.example", { method: "POST", body: `code=${SECRET}` })],
+      ["a Response's headers", new Response(null, { headers: { location: `/?code=${SECRET}` } })],
+      ["base64", Buffer.from(`id:${SECRET}`).toString("base64")],
+      ["hex", Buffer.from(SECRET).toString("hex")],
+    ].map(([name, body]) => ({
+      name: `${name}`,
+      error: Object.assign(new Error("failed"), { cause: { options: { body } } }),
+    })),
+    { name: "what a getter of the error's class gives", error: new WithGetter("failed") },
+    {
+      name: "a form-encoded body",
+      error: Object.assign(new Error("failed"), { body: "code=canary+%26+4d7a" }),
+      secret: "canary & 4d7a",
+    },
+  ];
+  for (const { name, error, secret = SECRET } of rows) {
+    test(`keeps what happened and loses the secret in ${name}`, () => {
+      const cleaned = withoutSecrets(error, [secret]);
+      expect(cleaned).not.toBe(error);
+      expect(shown(cleaned)).not.toContain("canary");
+      expect(cleaned).toBeInstanceOf(Error);
+    });
+  }
+
+  test("keeps the name, the code and the message of an error", () => {
+    const error = Object.assign(new TypeError(`connect ${SECRET}`), { code: "ECONNRESET", token: SECRET });
+    expect(withoutSecrets(error, [SECRET])).toMatchObject({
+      name: "TypeError",
+      code: "ECONNRESET",
+      message: "connect [hidden]",
+    });
+  });
+
+  test("keeps where it was thrown", () => {
+    const { stack } = withoutSecrets(new TypeError(`connect ${SECRET}`), [SECRET]) as Error;
+    expect(stack).toMatch(/^TypeError: connect \[hidden\]\n +at .*secrets\.test\.ts:\d+:\d+/);
+  });
+
+  test("survives an error that is larger than anybody would look at", () => {
+    const list = Array.from({ length: 200_000 }, () => ({}));
+    const error = Object.assign(new Error("failed"), { list });
+    expect(withoutSecrets(error, [SECRET])).toMatchObject({ message: "failed" });
+    expect(withoutSecrets(error, [SECRET])).not.toHaveProperty("list");
+  });
+
+  test("survives an error that cannot be looked at", () => {
+    const hostile = Object.assign(new Error("failed"), {
+      [Symbol.for("nodejs.util.inspect.custom")]: () => {
+        throw new Error("no");
+      },
+    });
+    expect(withoutSecrets(hostile, [SECRET])).toBeInstanceOf(Error);
+  });
+});
+
+describe("inPlainWords", () => {
+  const rows: Array<{ name: string; message: string; words: string }> = [
+    {
+      name: "a refused connection",
+      message: "connect ECONNREFUSED 127.0.0.1:5432",
+      words: "connect ECONNREFUSED [hidden]",
+    },
+    {
+      name: "words with signs around them",
+      message: 'relation "tokens" (of them) does not exist: sorry.',
+      words: 'relation "tokens" (of them) does not exist: sorry.',
+    },
+    { name: "a word of 14 letters", message: "authentication failed", words: "authentication failed" },
+    { name: "a word of 15 letters", message: "uncopyrightable text", words: "[hidden] text" },
+    { name: "digits, signs and joined words", message: "a canary-1 can_ary c4nary b", words: "a [hidden] b" },
+    { name: "JSON", message: 'Unexpected end of {"value":"canary"}', words: "Unexpected end of [hidden]" },
+    { name: "nothing", message: "", words: "" },
+  ];
+  for (const { name, message, words } of rows) {
+    test(`keeps the words of a message that nobody knows the secrets of: ${name}`, () => {
+      expect(inPlainWords(new Error(message)).message).toBe(words);
+    });
+  }
+
+  test("keeps the name, the code and the frames", () => {
+    const error = Object.assign(new TypeError(`connect ${SECRET}\n    at ${SECRET}`), {
+      code: "ECONNREFUSED",
+    });
+    const cleaned = inPlainWords(error);
+    expect(cleaned).toMatchObject({
+      name: "TypeError",
+      code: "ECONNREFUSED",
+      message: "connect [hidden] at [hidden]",
+    });
+    expect(cleaned.stack).toMatch(
+      /^TypeError: connect \[hidden\] at \[hidden\]\n +at .*secrets\.test\.ts:\d+:\d+/,
+    );
+    expect(shown(cleaned)).not.toContain("canary");
+    for (const code of ["28P01", "SQLITE_BUSY", 5])
+      expect(inPlainWords(Object.assign(new Error("failed"), { code }))).toMatchObject({ code });
+  });
+
+  const hostile: unknown[] = [
+    Object.assign(new Error("failed"), {
+      code: SECRET,
+      name: SECRET,
+      token: SECRET,
+      cause: new Error(SECRET),
+    }),
+    Object.assign(new Error("failed"), { stack: `Error: other\n    at ${SECRET} (a.js:1:1)` }),
+    new AggregateError([new Error(SECRET)], SECRET),
+    SECRET,
+    { message: SECRET, name: SECRET },
+    [SECRET],
+    Buffer.from(SECRET),
+    undefined,
+    null,
+    () => SECRET,
+    Symbol(SECRET),
+    {
+      get message() {
+        throw new Error(SECRET);
+      },
+    },
+  ];
+  for (const [index, error] of hostile.entries()) {
+    test(`shows nothing of what was thrown instead: ${index}`, () => {
+      expect(shown(inPlainWords(error))).not.toContain("canary");
+      expect(inPlainWords(error)).toBeInstanceOf(Error);
+    });
+  }
+});
+
+describe("what the library returns shows no secret when it is printed:", () => {
+  const secrets = { clientSecret: "canary-client-secret", token: "canary-personal" };
+
+  test("retailPos(), its retailers and their tokens, before and after they are used", async () => {
+    const pos = await connected(secrets.clientSecret);
+    const source = pos.tokens("shop");
+    const retailer = pos.retailer("shop");
+    await retailer.fetch("/api/products");
+    for (const value of [pos, source, retailer, await source.token(), retailer.tokenNow?.()]) {
+      expect(shown(value, { json: false })).not.toContain("canary");
+    }
+    expect(JSON.stringify([pos, source, retailer])).not.toContain("canary");
+  });
+
+  test("what exchange() returns, except to JSON, which is what a store writes", async () => {
+    const set = await (await connected(secrets.clientSecret)).exchange("shop", "canary-code");
+    expect(shown(set, { json: false })).not.toContain("canary");
+    expect(JSON.stringify(set)).toContain("canary-refresh");
+    expect(JSON.stringify(set)).not.toMatch(/canary-(client|code)/);
+  });
+
+  test("personalToken()", async () => {
+    const client = personalToken(personal(secrets.token));
+    await client.fetch("/api/products");
+    expect(shown(client)).not.toContain("canary");
+  });
+
+  test("the token of personalToken(), as every other access token", async () => {
+    const client = personalToken(personal(secrets.token));
+    for (const value of [await client.token(), client.tokenNow?.()]) {
+      expect(shown(value, { json: false })).not.toContain("canary");
+    }
+  });
+
+  test("a request's bearer, alone and on a request that is logged", async () => {
+    const pos = await connected(secrets.clientSecret);
+    const bearers = [
+      await requestBearer({ client: pos, retailer: () => "shop" })({}, { headers: {} }),
+      await requestBearer({ personalToken: personal(secrets.token) })({}, { headers: {} }),
+    ];
+    for (const bearer of bearers) {
+      expect(bearer?.accessToken).toMatch(/^canary-/);
+      for (const value of [bearer, { retailPos: bearer }, { ...bearer }]) {
+        expect(inspect(value, { depth: 10 })).not.toContain("canary");
+        expect(JSON.stringify(value)).not.toContain("canary");
+      }
+    }
+  });
+
+  test("a request's bearer, also to a log that prints what is not enumerable", async () => {
+    const bearer = await requestBearer({ personalToken: personal(secrets.token) })({}, { headers: {} });
+    expect(inspect(bearer, { depth: 10, showHidden: true })).not.toContain("canary");
+  });
+});
+
+class WithGetter extends Error {
+  readonly #secret = SECRET;
+  get request() {
+    return { headers: { authorization: this.#secret } };
+  }
+}
+
+function formData(): FormData {
+  const form = new FormData();
+  form.append("code", SECRET);
+  return form;
+}
+
+function shared(text: string): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer(text.length);
+  new Uint8Array(buffer).set(Buffer.from(text));
+  return buffer;
+}
+
+/** Everything somebody might print of a value. */
+function shown(value: unknown, { json = true } = {}): string {
+  const parts = [inspect(value, { depth: 10, showHidden: true }), inspect(value), String(value)];
+  if (json) parts.push(JSON.stringify(value) ?? "");
+  if (value instanceof Error) {
+    parts.push(value.name, value.message, value.stack ?? "", shown(value.cause));
+    for (const key of Object.getOwnPropertyNames(value)) parts.push(key, String(Reflect.get(value, key)));
+  }
+  return parts.join("\n");
+}
+
+async function connected(clientSecret: string) {
+  const pos = retailPos({
+    authUrl: "https://auth.example",
+    baseUrl: "https://{domain_prefix}.retail.example",
+    clientId: "client",
+    clientSecret,
+    redirectUri: "https://app.example/callback",
+    fetch: async () => Response.json({ access_token: "canary-access", refresh_token: "canary-refresh" }),
+  });
+  await pos.connect(set());
+  return pos;
+}
+
+function personal(token: string): Parameters<typeof personalToken>[0] {
+  const fetch = async () => Response.json({});
+  return { baseUrl: "https://{domain_prefix}.retail.example", domainPrefix: "shop", token, fetch };
+}
+
+function set(): TokenSet {
+  return {
+    domainPrefix: parseDomainPrefix("shop"),
+    access: { value: SECRET },
+    refreshToken: "canary-refresh",
+    issuedAt: 0,
+    version: "1",
+  };
+}
+
+function nested(depth: number): unknown {
+  return depth === 0 ? SECRET : { inner: nested(depth - 1) };
+}
+
+function circular(): Error {
+  const error = Object.assign(new Error("failed"), { token: SECRET, self: undefined as unknown });
+  error.self = error;
+  return error;
+}
+
+/** Like a token set: hidden from the console, plain data to JSON. */
+function shy(): object {
+  const value = { token: SECRET };
+  return Object.defineProperty(value, Symbol.for("nodejs.util.inspect.custom"), { value: () => "[hidden]" });
+}

@@ -1,0 +1,134 @@
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import { ifNone, refuseLineBreak } from "./option-checks.js";
+
+/** The addresses of the service, made from the two that an application is configured with. */
+export interface Addresses {
+  /** 4.1: the consent page, for the retailer's browser; absent in a program in which nobody logs in. */
+  readonly connectUrl: string | undefined;
+  /** {base_url} of one retailer, without a trailing slash. */
+  baseUrl(domainPrefix: DomainPrefix): string;
+  /** Whether all retailers have one origin: `{domain_prefix}` is a segment of the path. */
+  readonly sharesOrigin: boolean;
+}
+
+const PLACEHOLDER = "{domain_prefix}";
+
+/** 4.2 and 4.3: the token endpoint of a retailer. */
+export function tokenUrl(baseUrl: string): string {
+  return `${baseUrl}/api/1.0/token`;
+}
+
+/** @throws {TypeError} naming `authUrl` or `baseUrl`. */
+export function addressesAt(authUrl: unknown, baseUrl: unknown): Addresses {
+  return {
+    connectUrl: authUrl === undefined ? undefined : connectUrlOf("authUrl", authUrl),
+    baseUrl: baseUrlOf(baseUrl),
+    sharesOrigin: sharesOrigin(baseUrl as string),
+  };
+}
+
+/**
+ * `{auth_url}/connect` (4.1).
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function connectUrlOf(option: string, authUrl: unknown): string {
+  const { origin, pathname } = secureUrl(option, authUrl instanceof URL ? authUrl.href : authUrl);
+  const path = withoutTrailingSlash(pathname);
+  if (path.endsWith("/connect")) throw new TypeError(`${option} must be without /connect, which is appended`);
+  return `${origin}${path}/connect`;
+}
+
+/**
+ * `{domain_prefix}` stands exactly once: as the first label of the host, or as a whole segment of the path.
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function baseUrlOf(template: unknown, option = "baseUrl"): (domainPrefix: DomainPrefix) => string {
+  const parts = typeof template === "string" ? template.split(PLACEHOLDER) : [];
+  const [before, after] = parts;
+  if (parts.length !== 2 || before === undefined || after === undefined) {
+    throw new TypeError(
+      `${option} must be a text that contains ${PLACEHOLDER} exactly once${ifNone(template, option)}`,
+    );
+  }
+  addressText(option, template);
+  const isFirstLabel = /^https?:\/\/$/i.test(before) && /^\.[^./?#\\]/.test(after);
+  const isSegment = /^https?:\/\/[^/?#\\]+\/([^?#\\]*\/)?$/i.test(before) && /^(\/|$)/.test(after);
+  if (!isFirstLabel && !isSegment) {
+    throw new TypeError(
+      `${option} must have ${PLACEHOLDER} as the first label of its host or as a segment of its path`,
+    );
+  }
+  const sample = labelNotIn(template as string);
+  const url = secureUrl(option, `${before}${sample}${after}`);
+  const [head, tail] = `${url.origin}${withoutTrailingSlash(url.pathname)}`.split(sample);
+  if (head === undefined || tail === undefined)
+    throw new TypeError(`${option} must not contain dot segments`);
+  return (domainPrefix) => head + domainPrefix + tail;
+}
+
+/** Whether the retailers of a template that {@link baseUrlOf} accepts have one origin. */
+export function sharesOrigin(template: string): boolean {
+  return !/^https?:\/\/\{/i.test(template);
+}
+
+/** Stands for a prefix while the template is checked. Letters: digits could make the host a numeric address. */
+function labelNotIn(text: string): string {
+  let label = "retailer";
+  while (text.toLowerCase().includes(label)) label += "r";
+  return label;
+}
+
+/**
+ * A URL that secrets may be sent to: https, or http on this machine; no credentials, query or fragment.
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function secureUrl(option: string, text: unknown): URL {
+  const address = addressText(option, text);
+  if (!URL.canParse(address)) throw new TypeError(`${option} must be an absolute URL`);
+  const url = new URL(address);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
+  }
+  if (url.username || url.password) throw new TypeError(`${option} must not contain a user name or password`);
+  if (/[?#]/.test(address)) throw new TypeError(`${option} must have no query and no fragment`);
+  return url;
+}
+
+/**
+ * The address that codes come back to (RFC 9700, 2.6): https, or http on this machine. It is returned unchanged,
+ * because the service compares it with the registered one, character by character.
+ *
+ * @throws {TypeError} naming the option.
+ */
+export function redirectUri(option: string, value: unknown): string {
+  const address = addressText(option, value);
+  if (!URL.canParse(address) || /[\s#]/.test(address)) {
+    throw new TypeError(`${option} must be an absolute URL without a fragment, exactly as registered`);
+  }
+  const { protocol, hostname, username, password } = new URL(address);
+  if (protocol !== "https:" && !(protocol === "http:" && isLoopback(hostname)))
+    throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
+  if (username || password) throw new TypeError(`${option} must not contain a user name or password`);
+  return address;
+}
+
+/** Says in particular what is wrong with `localhost:3000`, which parses as a URL with the scheme `localhost`. */
+function addressText(option: string, value: unknown): string {
+  if (typeof value !== "string" || value.trim() === "")
+    throw new TypeError(`${option} must be an absolute URL${ifNone(value, option)}`);
+  refuseLineBreak(option, value);
+  if (!/^\s*https?:\/\//i.test(value))
+    throw new TypeError(`${option} must begin with https:// (on a loopback host, http:// is accepted too)`);
+  return value;
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.replace(/\/+$/, "");
+}

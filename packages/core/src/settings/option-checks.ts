@@ -1,0 +1,75 @@
+/** The end of a message about an option that has to be given: where `settingsFromEnv` would take it from. */
+export function ifNone(value: unknown, option: string): string {
+  return value === undefined ? `; none was given (settingsFromEnv() reads ${variableOf(option)})` : "";
+}
+
+/** `RETAIL_POS_CLIENT_ID` for `clientId`. */
+export function variableOf(option: string): string {
+  return `RETAIL_POS_${option.replace(/[A-Z]+/g, "_$&").toUpperCase()}`;
+}
+
+/** @throws {TypeError} naming the option: its text contains the end of the line that it was read from. */
+export function refuseLineBreak(option: string, text: string): void {
+  if (/[\r\n]/.test(text))
+    throw new TypeError(`${option} must not contain a line break; read from a file, it needs .trim()`);
+}
+
+/**
+ * For those who write a package around this one: a misspelt option would be ignored, and its default used without a
+ * word. Names that resemble none of `names` are let through, like `migrate`, which a store's factory brings along.
+ *
+ * @param names the options there are.
+ * @param elsewhere other packages' names for them, lower-case and without `_` and `-`.
+ * @throws {TypeError} `options` is no object; or it has a misspelt name, and the message the right one. No value is
+ * shown.
+ */
+export function refuseMisspelt(
+  options: unknown,
+  names: readonly string[],
+  elsewhere: Readonly<Record<string, string>> = {},
+): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || names.includes(name)) continue;
+    const meant = optionLike(name, names, elsewhere);
+    if (meant) throw new TypeError(`${name} is no option; it is called ${meant} here`);
+  }
+}
+
+function optionLike(
+  name: string,
+  names: readonly string[],
+  elsewhere: Readonly<Record<string, string>>,
+): string | undefined {
+  const plain = plainName(name);
+  return (
+    names.find((ours) => plainName(ours) === plain) ??
+    (Object.hasOwn(elsewhere, plain) ? elsewhere[plain] : undefined) ??
+    names.find((ours) => isAlmost(plainName(ours), plain))
+  );
+}
+
+/** Two letters exchanged count as one change. */
+function isAlmost(ours: string, plain: string): boolean {
+  const most = plain.length > 6 ? 2 : 1;
+  const isMixedUp = [...ours].sort().join() === [...plain].sort().join();
+  return ours === `${plain}ms` || isMixedUp || changesBetween(ours, plain) <= most;
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, "");
+}
+
+/** How many letters have to be added, left out or exchanged to make one of the other (Levenshtein). */
+function changesBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1];
+    for (let at = 1; at <= other.length; at += 1) {
+      const exchanged = (row[at - 1] ?? 0) + (letter === other[at - 1] ? 0 : 1);
+      next.push(Math.min(exchanged, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

@@ -1,0 +1,192 @@
+import { plainFetch } from "../platform/fetch.js";
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import { kindOf } from "../vocabulary/errors.js";
+import type { RetailPosEvent } from "../vocabulary/events.js";
+import type { Lock } from "../vocabulary/lock.js";
+import type { TokenStore } from "../vocabulary/token-store.js";
+import { type Addresses, addressesAt, redirectUri } from "./addresses.js";
+import { ifNone, refuseLineBreak, refuseMisspelt } from "./option-checks.js";
+
+/** Options of {@link retailPos}: the service, the application, and the place where tokens are kept. */
+export interface RetailPosOptions {
+  /**
+   * {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. A program
+   * in which nobody logs in leaves out `authUrl` and `redirectUri`.
+   */
+  authUrl?: string | URL | undefined;
+  /**
+   * {base_url} as a template: `{domain_prefix}` exactly once, as the first label of the host
+   * (`https://{domain_prefix}.example.com`) or as a segment of the path. https, or http on loopback.
+   */
+  baseUrl: string;
+  /** Of the registered application (2.1). */
+  clientId: string;
+  /** Of the registered application; sent to token endpoints only (4.2, 4.3). */
+  clientSecret: string;
+  /** Exactly as registered with the application; sent as given, both times (4.1, 4.2). https, or http on loopback. */
+  redirectUri?: string | undefined;
+  /** Sent with 4.1 only if given (R1); some services of this kind refuse a login without one. */
+  scope?: string | undefined;
+  /** Where tokens are kept; default `memoryStore()`, which a restart empties. */
+  store?: TokenStore | undefined;
+  /** Keeps two renewals of one retailer apart; default `memoryLock()`, for one process. */
+  lock?: Lock | undefined;
+  /**
+   * How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime.
+   */
+  renewEarlyMs?: number | undefined;
+  /**
+   * How long this process trusts its copy before it asks the store again, milliseconds; default 10 000; 0: always ask.
+   */
+  cacheMs?: number | undefined;
+  /**
+   * How long one token request may take with its body, milliseconds; default 10 000. Tokens of a renewal that come
+   * within three times that are still saved: the service has ended the old refresh token (R4). A caller waits no longer
+   * for a request of its own process, and 30 seconds longer while other processes try in vain to renew the same tokens.
+   */
+  timeoutMs?: number | undefined;
+  /** `User-Agent` of token requests; default `retail-pos-auth`. */
+  userAgent?: string | undefined;
+  /**
+   * Sends token requests and API calls; default `globalThis.fetch`. Like that, it has to drop `Authorization`
+   * when it follows a redirect to another origin.
+   */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Epoch milliseconds; default `Date.now`. */
+  clock?: (() => number) | undefined;
+  /** Called with each event; none shows a secret. An error that it throws is ignored. */
+  observe?: ((event: RetailPosEvent) => void) | undefined;
+  /**
+   * Whether somebody may log in as this retailer; asked before the login's code and the client secret go to that
+   * retailer's host. Anything but `true` counts as no: a `RetailerNotAcceptedError`. Default: every valid prefix.
+   */
+  acceptRetailer?: AcceptRetailer | undefined;
+}
+
+/** The options once they are checked, with every default filled in. */
+export interface CheckedOptions {
+  addresses: Addresses;
+  clientId: string;
+  clientSecret: string;
+  redirectUri: string | undefined;
+  scope: string | undefined;
+  store: TokenStore | undefined;
+  lock: Lock | undefined;
+  renewEarlyMs: number;
+  cacheMs: number;
+  timeoutMs: number;
+  userAgent: string;
+  fetch: typeof globalThis.fetch;
+  clock: () => number;
+  observe: ((event: RetailPosEvent) => void) | undefined;
+  acceptRetailer: AcceptRetailer | undefined;
+}
+
+/** The longest a timer can wait. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/**
+ * @throws {TypeError} naming the option that is wrong, or the right name of one that is misspelt; no value is repeated.
+ */
+export function checkOptions(options: RetailPosOptions): CheckedOptions {
+  refuseMisspelt(options, NAMES, ELSEWHERE);
+  return {
+    addresses: addressesAt(options.authUrl, options.baseUrl),
+    clientId: text("clientId", options.clientId),
+    clientSecret: text("clientSecret", options.clientSecret),
+    redirectUri: given(options.redirectUri, (uri) => redirectUri("redirectUri", uri)),
+    scope: given(options.scope, scopeText),
+    store: given(options.store, store),
+    lock: fn("lock", options.lock),
+    renewEarlyMs: duration("renewEarlyMs", options.renewEarlyMs, 300_000, 0),
+    cacheMs: duration("cacheMs", options.cacheMs, 10_000, 0),
+    timeoutMs: duration("timeoutMs", options.timeoutMs, 10_000, 1, LONGEST_TIMEOUT_MS),
+    userAgent: headerText(
+      "userAgent",
+      options.userAgent === undefined ? "retail-pos-auth" : options.userAgent,
+    ),
+    fetch: plainFetch(fn("fetch", options.fetch)),
+    clock: fn("clock", options.clock) ?? Date.now,
+    observe: fn("observe", options.observe),
+    acceptRetailer: fn("acceptRetailer", options.acceptRetailer),
+  };
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value !== "string" || value.trim() === "")
+    throw new TypeError(`${name} must be a non-empty text${ifNone(value, name)}`);
+  refuseLineBreak(name, value);
+  return value;
+}
+
+/** A list is what other packages take here. */
+function scopeText(value: unknown): string {
+  if (Array.isArray(value))
+    throw new TypeError(
+      'scope must be one text with a space between scopes, as in "products:read sales:read"',
+    );
+  return text("scope", value);
+}
+
+function headerText(name: string, value: unknown): string {
+  if (!/^[\x20-\x7e]+$/.test(text(name, value))) throw new TypeError(`${name} must be printable ASCII`);
+  return value as string;
+}
+
+function given<T, R>(value: T | undefined, checked: (value: T) => R): R | undefined {
+  return value === undefined ? undefined : checked(value);
+}
+
+function duration(name: string, value: unknown, byDefault: number, least: number, most?: number): number {
+  if (value === undefined) return byDefault;
+  if (typeof value !== "number" || !Number.isFinite(value) || value < least || (most && value > most)) {
+    throw new TypeError(
+      `${name} must be a number of milliseconds, ${least} or more${most ? `, at most ${most}` : ""}`,
+    );
+  }
+  return value;
+}
+
+function fn<T>(name: string, value: T | undefined): T | undefined {
+  if (value !== undefined && typeof value !== "function")
+    throw new TypeError(`${name} must be a function, not ${kindOf(value)}`);
+  return value;
+}
+
+function store(value: TokenStore): TokenStore {
+  for (const method of ["load", "save", "remove"] as const) {
+    if (typeof value?.[method] !== "function")
+      throw new TypeError(`store must have load, save and remove; no ${method}`);
+  }
+  return value;
+}
+
+export const NAMES: readonly string[] = Object.keys({
+  authUrl: 0,
+  baseUrl: 0,
+  clientId: 0,
+  clientSecret: 0,
+  redirectUri: 0,
+  scope: 0,
+  store: 0,
+  lock: 0,
+  renewEarlyMs: 0,
+  cacheMs: 0,
+  timeoutMs: 0,
+  userAgent: 0,
+  fetch: 0,
+  clock: 0,
+  observe: 0,
+  acceptRetailer: 0,
+} satisfies Record<keyof RetailPosOptions, 0>);
+
+/** Other packages' names for our options. */
+export const ELSEWHERE: Readonly<Record<string, keyof RetailPosOptions>> = {
+  authorizationurl: "authUrl",
+  callbackurl: "redirectUri",
+  callbackuri: "redirectUri",
+  tokenstore: "store",
+};
+
+/** Says whether somebody may log in as this retailer. */
+export type AcceptRetailer = (domainPrefix: DomainPrefix) => boolean | Promise<boolean>;

@@ -1,0 +1,107 @@
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import { isRetailPosError, StoredTokensError, StoreFailedError } from "../vocabulary/errors.js";
+import { type RetailerStatus, retailerStatus } from "../vocabulary/retailer-status.js";
+import { checkStored, quiet, type TokenSet } from "../vocabulary/token-set.js";
+import type { Versions } from "../vocabulary/token-set-versions.js";
+import type { TokenStore } from "../vocabulary/token-store.js";
+import { type CompareAndSet, compareAndSet, notSaved } from "./compare-and-set.js";
+import { storeAnswer } from "./store-failure.js";
+
+/** A token store as the rest of core uses it: records are checked, errors show no secret, saves are tried again. */
+export interface CheckedStore extends CompareAndSet {
+  /** @throws {StoredTokensError} the record is no token set of this retailer and this application. */
+  load(domainPrefix: DomainPrefix, held: TokenSet | undefined): Promise<TokenSet | undefined>;
+  /** Replaces the stored set, if there is one. */
+  save(set: TokenSet): Promise<void>;
+  /** As `put`, but a failure is not told: it was when this set could not be saved the first time. */
+  putQuietly(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+  remove(domainPrefix: DomainPrefix): Promise<void>;
+  /** One page. An entry that is no status is left out. Absent if the store cannot list. */
+  readonly list: ((ask: PageAsk) => Promise<Page>) | undefined;
+  /** Absent if the store cannot claim. */
+  readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
+}
+
+type PageAsk = { limit: number; cursor?: string };
+type Page = { retailers: RetailerStatus[]; cursor?: string };
+
+/** @param failed is told of each operation that failed, once, even if it was tried several times. */
+export function checkedStore(
+  store: TokenStore,
+  versions: Versions,
+  failed: (error: StoreFailedError) => void,
+): CheckedStore {
+  const { put, putPatiently } = compareAndSet(store, load);
+
+  return {
+    load: told(load),
+    save: told(save),
+    put: told(put),
+    putPatiently: told(putPatiently),
+    putQuietly: put,
+    remove: told(remove),
+    list: typeof store.list === "function" ? told(list) : undefined,
+    claim: typeof store.claim === "function" ? told(claim) : undefined,
+  };
+
+  function told<Args extends unknown[], T>(
+    ask: (...args: Args) => Promise<T>,
+  ): (...args: Args) => Promise<T> {
+    return async (...args) => {
+      try {
+        return await ask(...args);
+      } catch (error) {
+        if (isRetailPosError(error) && error.code === "store_failed") failed(error);
+        throw error;
+      }
+    };
+  }
+
+  async function load(domainPrefix: DomainPrefix, held?: TokenSet): Promise<TokenSet | undefined> {
+    const record = await storeAnswer("load", domainPrefix, () => store.load(domainPrefix), held);
+    if (record === undefined || record === null) return undefined;
+    const set = checkStored(record, domainPrefix);
+    if (versions.isForeign(set.version)) throw new OtherApplicationError(domainPrefix);
+    return set;
+  }
+
+  async function save(set: TokenSet): Promise<void> {
+    const saved = await storeAnswer("save", set.domainPrefix, () => store.save(quiet(set)), set);
+    if (saved) return;
+    await load(set.domainPrefix).catch((error: unknown) => {
+      // Refused, so another application's; and if it cannot be read either, it is sealed with that one's key.
+      throw error instanceof StoredTokensError ? new OtherApplicationError(set.domainPrefix) : error;
+    });
+    throw notSaved(set);
+  }
+
+  async function remove(domainPrefix: DomainPrefix): Promise<void> {
+    await storeAnswer("remove", domainPrefix, () => store.remove(domainPrefix));
+  }
+
+  async function claim(key: string, forMs: number): Promise<boolean> {
+    const answer: unknown = await storeAnswer("claim", undefined, () => store.claim?.(key, forMs));
+    if (typeof answer === "boolean") return answer;
+    throw new StoreFailedError("claim", "The store's claim() answered neither true nor false");
+  }
+
+  async function list(ask: PageAsk): Promise<Page> {
+    const page: unknown = await storeAnswer("list", undefined, () => store.list?.(ask));
+    const { retailers, cursor } = Object(page) as { retailers?: unknown; cursor?: unknown };
+    if (!Array.isArray(retailers) || (cursor !== undefined && typeof cursor !== "string"))
+      throw new StoreFailedError("list", "The store's list() answered no page: { retailers, cursor? }");
+    const statuses = retailers.flatMap((status) => retailerStatus(Object(status)) ?? []);
+    return cursor === undefined ? { retailers: statuses } : { retailers: statuses, cursor };
+  }
+}
+
+/** Two applications share a store by mistake: neither may use or replace what the other keeps. */
+class OtherApplicationError extends StoredTokensError {
+  constructor(domainPrefix: DomainPrefix) {
+    const problem = "it belongs to another application (client id), and each needs a store of its own";
+    super(problem, { domainPrefix }, "Nothing was changed");
+  }
+  override get isOfAnotherApplication(): boolean {
+    return true;
+  }
+}

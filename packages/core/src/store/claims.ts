@@ -1,0 +1,56 @@
+import type { CheckedStore } from "./checked-store.js";
+
+/** At so many the oldest tenth is dropped, and those keys could be claimed again. */
+const MOST_CLAIMS = 100_000;
+
+/**
+ * Claims in this process: the first to ask for a key gets `true`, everybody else `false` for `forMs` milliseconds.
+ *
+ * @param clock epoch milliseconds.
+ */
+export function claimsInMemory(clock: () => number): (key: string, forMs: number) => boolean {
+  const endsAtOf = new Map<string, number>();
+  let sweepAt = 1000;
+
+  return (key, forMs) => {
+    const now = clock();
+    const endsAt = endsAtOf.get(key);
+    if (endsAt !== undefined && now < endsAt) return false;
+    if (endsAtOf.size >= sweepAt) sweep(now);
+    endsAtOf.delete(key); // so that the newest is last
+    endsAtOf.set(key, now + forMs);
+    return true;
+  };
+
+  function sweep(now: number): void {
+    for (const [key, endsAt] of endsAtOf) if (endsAt <= now) endsAtOf.delete(key);
+    const most = endsAtOf.size < MOST_CLAIMS ? MOST_CLAIMS : 0.9 * MOST_CLAIMS; // a tenth: the next sweep is far
+    for (const key of endsAtOf.keys()) {
+      if (endsAtOf.size <= most) break;
+      endsAtOf.delete(key);
+    }
+    sweepAt = Math.min(MOST_CLAIMS, Math.max(1000, 2 * endsAtOf.size));
+  }
+}
+
+/** A year. Some engines refuse what is far beyond. */
+const LONGEST_MS = 366 * 86_400_000;
+
+/**
+ * Claims of one client (behaviour 15): once in all processes if the store can claim, else once in this process. Keys of
+ * two client ids never meet.
+ *
+ * @throws {TypeError} the key is no text or empty, or the time is no number of milliseconds above 0, or over a year.
+ */
+export function clientClaims(store: CheckedStore, clientId: string, clock: () => number) {
+  const claimHere = claimsInMemory(clock);
+
+  return async (key: string, forMs: number): Promise<boolean> => {
+    if (typeof key !== "string" || key === "") throw new TypeError("key must be a non-empty text");
+    if (!(typeof forMs === "number" && forMs > 0 && forMs <= LONGEST_MS))
+      throw new TypeError(`forMs must be a number of milliseconds above 0, and at most ${LONGEST_MS}`);
+    return store.claim
+      ? store.claim(`${encodeURIComponent(clientId)}/${key}`, Math.ceil(forMs))
+      : claimHere(key, forMs);
+  };
+}

@@ -1,0 +1,586 @@
+import type { RetailerClient } from "../client/retailer-client.js";
+import { unref } from "../platform/timers.js";
+import type { CheckedStore } from "../store/checked-store.js";
+import { mayReplace } from "../store/compare-and-set.js";
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import { isExpired, renewalDueAt } from "../vocabulary/token-life.js";
+import { type AccessToken, quietAround, type TokenSet } from "../vocabulary/token-set.js";
+import { Rejections } from "./rejected-tokens.js";
+import { longestPauseAfter } from "./renewal-back-off.js";
+
+/** Fields that few sets have. */
+type Marks = Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope">;
+
+/**
+ * This process's copy of one retailer's set. It is kept in pieces, because a process may serve a hundred thousand
+ * retailers: all that a call needs is the access token, and an object more for each set would be 56 bytes.
+ */
+export class HeldSet {
+  /** The copy's access token: the very object that is handed out. */
+  access: AccessToken | undefined = undefined;
+  readonly domainPrefix: DomainPrefix;
+
+  #refreshToken = "";
+  #issuedAt = 0;
+  #version = "";
+  #marks: Marks | undefined = undefined;
+
+  constructor(domainPrefix: DomainPrefix) {
+    this.domainPrefix = domainPrefix;
+  }
+
+  /** The whole set, put together anew for each who asks. */
+  get set(): TokenSet | undefined {
+    const { access, domainPrefix } = this;
+    if (!access) return undefined;
+    return quietAround(access, {
+      domainPrefix,
+      refreshToken: this.#refreshToken,
+      issuedAt: this.#issuedAt,
+      version: this.#version,
+      ...this.#marks,
+    });
+  }
+
+  /** Whether it is a copy of this very set; of none, if there is none. */
+  isCopyOf(set: TokenSet | undefined): boolean {
+    return set === undefined
+      ? this.access === undefined
+      : this.access !== undefined && this.#version === set.version;
+  }
+
+  protected copy(set: TokenSet | undefined): void {
+    this.access = set && Object.freeze(set.access); // it is handed out
+    this.#refreshToken = set?.refreshToken ?? "";
+    this.#issuedAt = set?.issuedAt ?? 0;
+    this.#version = set?.version ?? "";
+    this.#marks = set && marksOf(set);
+  }
+}
+
+function marksOf({ refusedAt, limitedUntil, scope }: TokenSet): Marks | undefined {
+  if (refusedAt === undefined && limitedUntil === undefined && scope === undefined) return undefined;
+  return { refusedAt, limitedUntil, scope } as Marks;
+}
+
+/**
+ * Starts work that others may join until it is over. If it fails, it fails for those who joined; the next caller starts
+ * anew.
+ *
+ * @param over is called when the work has settled, before those who joined go on.
+ */
+export function untilOver<T>(work: () => Promise<T>, over: () => void): Promise<T> {
+  const flight = (async () => work())(); // work that throws at once rejects
+  flight.then(over, over);
+  return flight;
+}
+
+/** The parts that all retailers of one application share. */
+export interface Surroundings {
+  readonly store: CheckedStore;
+  readonly clock: () => number;
+  /** What the clock said at first. */
+  readonly startedAt: number;
+  readonly cacheMs: number;
+  readonly renewEarlyMs: number;
+  /** The store did not take a set; this process keeps it and goes on trying. */
+  readonly unsaved: (domainPrefix: DomainPrefix, error: unknown) => void;
+  /** The store could not be read, and the live copy is used instead. */
+  readonly unread: (held: HeldTokens, error: unknown) => void;
+}
+
+/** One question to the store, a load or a save, and the state of the copy when it was sent. */
+interface Question {
+  /** Questions are numbered in the order in which they are sent. */
+  readonly order: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly changes: number;
+}
+
+/** How a renewal ended. */
+export interface Renewal {
+  /** The set to use from now on. */
+  readonly set: TokenSet;
+  /** Whether the service issued it in this renewal; else another process or a login brought it. */
+  readonly isIssuedHere: boolean;
+}
+
+/** A look at the store, shared by those who may trust it. */
+interface Look {
+  readonly order: number;
+  readonly at: number;
+  /** Whether no other code has run since it began: then even the strictest caller may share it. */
+  isOfThisTurn: boolean;
+  readonly result: Promise<TokenSet | undefined>;
+  /** The look that follows, for callers that came after this one had begun. */
+  next?: Promise<TokenSet | undefined>;
+}
+
+/**
+ * What is under way for a retailer, or not as it should be. A retailer at rest has no such object: a process may serve
+ * a hundred thousand of them.
+ */
+interface Unsettled {
+  /** The copy as a whole set, once somebody has asked for it: a thousand callers may, while a renewal is under way. */
+  whole: TokenSet | undefined;
+  look: Look | undefined;
+  renewing: Promise<Renewal> | undefined;
+  saving: Promise<void> | undefined;
+  /** Logins and disconnects whose save is under way. */
+  loggingIn: number;
+  /** Answers that may still come after their deadline. */
+  late: number;
+  /** The store holds one of these sets instead of ours; empty if it holds ours. */
+  unsavedOver: readonly TokenSet[];
+  rejections: Rejections | undefined;
+}
+
+/** While the store cannot be written, so many sets that it may hold are remembered. */
+const MOST_UNSAVED = 16;
+
+/**
+ * One retailer's tokens as this process holds them: a copy of what the store has, kept in step with it.
+ *
+ * Loads, saves, logins and renewals overlap, and their answers come in any order. Three guards keep the copy true:
+ * - Overlap: if the copy changed while an answer was on its way, and the answer disagrees with the copy, it is neither
+ *   believed nor dropped: the store is asked again.
+ * - Freshness: the age of a copy counts from its question, not from its answer; and nobody is told "not connected" or
+ *   "log in again" because of a question that was sent before they asked.
+ * - Unsaved: the store may have taken a save whose answer was lost. While a set is unsaved, every set that the store
+ *   may hold is remembered, and any of these may be replaced.
+ */
+export class HeldTokens extends HeldSet {
+  /** So long after the copy was checked, its token is handed out and nothing else needs to be done. */
+  #goodForMs = 0;
+  /**
+   * The copy is the answer to a question; this is when that question was sent. Milliseconds since this process's start,
+   * because V8 keeps small whole numbers without an object.
+   */
+  #checkedAt: number | undefined = undefined;
+
+  readonly #around: Surroundings;
+  /** How often the copy was replaced by another set. */
+  #changes = 0;
+  /** The number of questions sent so far, and the number of the one that the copy answers. */
+  #asked = 0;
+  #answered = 0;
+  #client: RetailerClient | undefined = undefined;
+  #unsettled: Unsettled | undefined = undefined;
+
+  constructor(domainPrefix: DomainPrefix, around: Surroundings) {
+    super(domainPrefix);
+    this.#around = around;
+  }
+
+  /** The renewal under way. */
+  get renewing(): Promise<Renewal> | undefined {
+    return this.#unsettled?.renewing;
+  }
+
+  /** The client that was kept for the next request of this retailer. */
+  get client(): RetailerClient | undefined {
+    return this.#client;
+  }
+
+  keepClient(client: RetailerClient): RetailerClient {
+    this.#client = client;
+    return client;
+  }
+
+  /** The whole set. At rest it is put together anew for each who asks. */
+  override get set(): TokenSet | undefined {
+    if (!this.#unsettled) return super.set;
+    this.#unsettled.whole ??= super.set;
+    return this.#unsettled.whole;
+  }
+
+  protected override copy(set: TokenSet | undefined): void {
+    super.copy(set);
+    if (this.#unsettled) this.#unsettled.whole = undefined;
+  }
+
+  get isUnsaved(): boolean {
+    return this.#unsettled !== undefined && this.#unsettled.unsavedOver.length > 0;
+  }
+
+  /** Whether dropping this object would lose something: work under way, or an unsaved set. */
+  get isNeeded(): boolean {
+    const { look, renewing, saving, loggingIn, late } = this.#unsettled ?? AT_REST;
+    return Boolean(look || renewing || saving || loggingIn || late) || this.isUnsaved;
+  }
+
+  get hasRejections(): boolean {
+    return this.#unsettled?.rejections !== undefined;
+  }
+
+  /** Another object takes this one's place: callers that still have this one go there. */
+  retire(): void {
+    this.#goodForMs = 0;
+  }
+
+  /** How long ago the copy was compared with the store, milliseconds. Below 0, if the clock was put back. */
+  ageMs(now: number): number {
+    return now - this.#around.startedAt - (this.#checkedAt ?? NEVER);
+  }
+
+  /** Whether the copy's token may be handed out and nothing else needs to be done. Nearly every call ends here. */
+  isGood(now: number): boolean {
+    const ageMs = this.ageMs(now);
+    return ageMs >= 0 && ageMs < this.#goodForMs;
+  }
+
+  isLive(set: TokenSet, now: number = this.#around.clock()): boolean {
+    return this.isLiveAccess(set.access, now);
+  }
+
+  isLiveAccess(access: AccessToken, now: number): boolean {
+    return !isExpired(access, now) && !this.isRejected(access.value);
+  }
+
+  isRejected(value: string): boolean {
+    return this.#unsettled?.rejections?.has(value) ?? false;
+  }
+
+  /** Whether the copy may be used without asking the store. */
+  isTrusted(now: number = this.#around.clock()): boolean {
+    const ageMs = this.ageMs(now);
+    return this.access !== undefined && (this.isUnsaved || (ageMs >= 0 && ageMs < this.#around.cacheMs));
+  }
+
+  /** Notes that the API rejected this set's access token. False: not believed, since the API rejects every token. */
+  reject(set: TokenSet): boolean {
+    const unsettled = this.#unsettle();
+    unsettled.rejections ??= new Rejections();
+    const isBelieved = unsettled.rejections.note(set, this.#around.clock());
+    if (isBelieved) this.#goodForMs = 0;
+    return isBelieved;
+  }
+
+  /** The number that stands for "now" in {@link look} and {@link isSince}: later questions have higher numbers. */
+  get asked(): number {
+    const look = this.#unsettled?.look;
+    return look?.isOfThisTurn ? look.order - 1 : this.#asked;
+  }
+
+  /** Whether the copy answers a question that was sent after `asked` was read. */
+  isSince(asked: number): boolean {
+    return this.#answered > asked;
+  }
+
+  /**
+   * Reads the store, once for all who ask at the same time. If it fails, a live copy is used instead.
+   *
+   * @param asked as read when the caller came: a look that began later always serves.
+   * @param maxAgeMs a look that began earlier serves while it is younger than this.
+   */
+  look(asked: number, maxAgeMs: number = this.#around.cacheMs): Promise<TokenSet | undefined> {
+    const look = this.#unsettled?.look;
+    if (!look) return this.#startLook();
+    const ageMs = this.#around.clock() - look.at;
+    if (look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs)) return look.result;
+    const after = () => this.#unsettled?.look?.result ?? this.#startLook();
+    look.next ??= look.result.then(after, after);
+    return look.next;
+  }
+
+  /**
+   * Loads what the store holds now. While a set is unsaved, that set counts instead: who cannot write may be reading
+   * from a copy of the store that is behind. But a verdict that is unsaved gives way to a login in the store.
+   */
+  async reload(): Promise<TokenSet | undefined> {
+    if (this.isUnsaved) await this.saveAgain();
+    for (;;) {
+      const unsaved = this.isUnsaved ? this.set : undefined;
+      if (unsaved && unsaved.refusedAt === undefined) return unsaved;
+      const question = this.#ask();
+      const stored = await this.#loaded(unsaved);
+      if (unsaved && (stored === unsaved || this.#isOlder(stored, unsaved))) return this.set;
+      if (this.#agrees(stored, question)) return this.#hold(stored, question);
+      this.#distrust(); // as in #askAgain
+    }
+  }
+
+  /** @returns `otherwise`, if there is one and the store cannot be read. */
+  async #loaded(otherwise: TokenSet | undefined): Promise<TokenSet | undefined> {
+    try {
+      return await this.#around.store.load(this.domainPrefix, this.set);
+    } catch (error) {
+      if (otherwise) return otherwise;
+      throw error;
+    }
+  }
+
+  #isOlder(stored: TokenSet | undefined, unsaved: TokenSet): boolean {
+    return stored !== undefined && mayReplace(stored, this.#unsettle().unsavedOver, unsaved);
+  }
+
+  /**
+   * Puts a set into the store in place of `stored`. If the store cannot take it, this process keeps it.
+   *
+   * @returns the set that counts from now on: `next`, or one that somebody else stored meanwhile; `undefined` if the
+   * retailer was disconnected.
+   */
+  async replace(stored: TokenSet, next: TokenSet): Promise<TokenSet | undefined> {
+    const { replacing, question } = await this.#beforeReplacing(stored);
+    let kept: TokenSet | undefined;
+    try {
+      kept = await this.#around.store.putPatiently(next, replacing);
+    } catch (error) {
+      return this.#keepUnsaved(next, replacing, error);
+    }
+    return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();
+  }
+
+  /**
+   * The same for a mark on the stored set, that its refresh token was refused. The store is asked first: if it holds
+   * another set by now, that one is returned, and the refusal does not matter.
+   *
+   * @throws {StoreFailedError} the store could not be asked after the refusal.
+   */
+  async mark(stored: TokenSet, marked: TokenSet): Promise<TokenSet | undefined> {
+    const found = await this.reload();
+    if (found?.version !== stored.version) return found;
+    const { replacing, question } = await this.#beforeReplacing(stored);
+    if (this.#isUnsavedSince(stored)) return this.reload();
+    let kept: TokenSet | undefined;
+    try {
+      kept = await this.#around.store.put(marked, replacing);
+    } catch (error) {
+      const latest = await this.reload(); // somebody may have logged in since
+      if (this.isUnsaved) throw error;
+      return latest?.version === stored.version ? this.#keepUnsaved(marked, replacing, error) : latest;
+    }
+    return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();
+  }
+
+  /** Writes a note on the stored set. Nothing depends on it, so a failure is not tried again. */
+  async note(stored: TokenSet, noted: TokenSet): Promise<void> {
+    const { replacing, question } = await this.#beforeReplacing(stored);
+    if (this.#isUnsavedSince(stored)) return this.saveAgain();
+    try {
+      const kept = await this.#around.store.put(noted, replacing);
+      if (this.#agrees(kept, question)) this.#hold(kept, question);
+      else await this.#askAgain(); // a login that came between helps whoever waits
+    } catch {
+      // Told by the store; this process remembers the limit by itself.
+    }
+  }
+
+  /** A login or, without a set, a disconnect. `change` writes it to the store without comparing. */
+  async logIn(set: TokenSet | undefined, change: () => Promise<void>): Promise<void> {
+    const question = this.#ask();
+    this.#unsettle().loggingIn += 1;
+    try {
+      await change();
+    } catch (error) {
+      this.#distrust(); // the change may have been made all the same
+      throw error;
+    } finally {
+      this.#unsettle().loggingIn -= 1;
+      this.#settle();
+    }
+    this.#unsettled?.rejections?.startAnew();
+    if (this.isUnsaved && !this.#agrees(set, question)) {
+      await this.saveAgain(); // the store knows whether it is newer than this change
+      // Renewed from what the store held after this change was sent, so perhaps from this very login.
+      if (this.isUnsaved && this.isSince(question.order)) return;
+    }
+    if (this.isUnsaved || this.#agrees(set, question)) this.#hold(set, question);
+    else this.#forget();
+  }
+
+  /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */
+  renewOnce(work: () => Promise<Renewal>): Promise<Renewal> {
+    const unsettled = this.#unsettle();
+    unsettled.renewing ??= untilOver(work, () => {
+      this.#unsettle().renewing = undefined;
+      this.#settle();
+    });
+    return unsettled.renewing;
+  }
+
+  /** Work whose tokens this object will hold: until it is over, no other object takes this one's place. */
+  keepFor(work: Promise<unknown>): void {
+    this.#unsettle().late += 1;
+    void work.finally(() => {
+      this.#unsettle().late -= 1;
+      this.#settle();
+    });
+  }
+
+  /** Tries again to save the copy. Every use does so until the store takes it. */
+  async saveAgain(): Promise<void> {
+    await this.#unsettled?.saving; // that attempt may have begun before this call
+    if (!this.isUnsaved) return;
+    const unsettled = this.#unsettle();
+    unsettled.saving ??= this.#trySaving().finally(() => {
+      this.#unsettle().saving = undefined;
+      this.#settle();
+    });
+    await unsettled.saving;
+  }
+
+  async #trySaving(): Promise<void> {
+    const set = this.set;
+    const question = this.#ask();
+    try {
+      const kept = set && (await this.#around.store.putQuietly(set, this.#unsettle().unsavedOver));
+      if (this.#agrees(kept, question)) this.#hold(kept, question);
+      else this.#distrust();
+    } catch {
+      // Observed when it first failed; the set stays in this process and is tried again.
+    }
+  }
+
+  /** Tries again by itself, if nobody asks: until it is saved, other processes send the spent refresh token. */
+  #saveLater(tries = 1): void {
+    const timer = setTimeout(async () => {
+      await this.saveAgain();
+      if (this.isUnsaved) this.#saveLater(tries + 1);
+    }, longestPauseAfter(tries));
+    unref(timer);
+  }
+
+  /** Nobody is handed the copy until the store has said whether it counts, or what it said last. */
+  #askAgain(): Promise<TokenSet | undefined> {
+    this.#distrust();
+    return this.reload();
+  }
+
+  /**
+   * The store did not take the set. A login or a disconnect that became known meanwhile still wins.
+   *
+   * @throws `error`: logins overlapped meanwhile, and nobody knows what the store holds.
+   */
+  #keepUnsaved(next: TokenSet, replacing: readonly TokenSet[], error: unknown): TokenSet | undefined {
+    const known = this.set;
+    if (!known && this.#checkedAt === undefined) throw error;
+    if (!known || !mayReplace(known, replacing, next)) return known;
+    if (!this.isUnsaved) this.#saveLater();
+    this.#hold(next, undefined, replacing);
+    this.#around.unsaved(this.domainPrefix, error);
+    return next;
+  }
+
+  /**
+   * Whether a newer set waits to be saved: what the service says of `stored` came after a late answer to it. A mark or
+   * a note on `stored` in the store would end that wait, and with it the newer tokens.
+   */
+  #isUnsavedSince(stored: TokenSet): boolean {
+    return this.isUnsaved && !this.isCopyOf(stored);
+  }
+
+  async #beforeReplacing(stored: TokenSet): Promise<{ replacing: readonly TokenSet[]; question: Question }> {
+    await this.#unsettled?.saving; // or the store could hold a set that is not in the list
+    const unsavedOver = this.#unsettled?.unsavedOver ?? NONE;
+    const replacing = unsavedOver.length > 0 ? withOneMore(unsavedOver, stored) : [stored];
+    return { replacing, question: this.#ask() };
+  }
+
+  #startLook(): Promise<TokenSet | undefined> {
+    const { clock } = this.#around;
+    const order = this.#asked + 1;
+    const result = this.#read();
+    const look: Look = { order, at: clock(), isOfThisTurn: true, result };
+    this.#unsettle().look = look;
+    queueMicrotask(() => {
+      look.isOfThisTurn = false;
+    });
+    const over = () => {
+      if (this.#unsettled?.look !== look) return;
+      this.#unsettled.look = undefined;
+      this.#settle();
+    };
+    result.then(over, over);
+    return result;
+  }
+
+  async #read(): Promise<TokenSet | undefined> {
+    try {
+      return await this.reload();
+    } catch (error) {
+      const { set } = this;
+      if (!set || !this.isLive(set)) throw error;
+      this.#checked(set, this.#around.clock());
+      this.#around.unread(this, error);
+      return set;
+    }
+  }
+
+  #ask(): Question {
+    this.#asked += 1;
+    return { order: this.#asked, at: this.#around.clock(), changes: this.#changes };
+  }
+
+  /** The guard against overlaps: the copy is the same as when the question was sent, or the answer says the same. */
+  #agrees(answer: TokenSet | undefined, { changes }: Question): boolean {
+    return this.#changes === changes || this.isCopyOf(answer);
+  }
+
+  /** Makes a set the copy. Without a question, the store has not answered: the set is unsaved. */
+  #hold(
+    set: TokenSet | undefined,
+    question: Question | undefined,
+    unsavedOver: readonly TokenSet[] = NONE,
+  ): TokenSet | undefined {
+    if (!set || !this.isCopyOf(set)) this.#changes += 1; // to learn that nothing is stored counts, also without a copy
+    this.copy(set);
+    if (unsavedOver.length > 0 || this.isUnsaved) {
+      this.#unsettle().unsavedOver = unsavedOver;
+      this.#settle();
+    }
+    this.#answered = Math.max(this.#answered, question?.order ?? 0);
+    this.#checked(set, question?.at ?? this.#around.clock());
+    return set;
+  }
+
+  /** The copy was compared with the store at this time; works out until when it may be handed out without more. */
+  #checked(set: TokenSet | undefined, at: number): void {
+    const { startedAt, cacheMs, renewEarlyMs } = this.#around;
+    this.#checkedAt = Math.floor(at - startedAt);
+    const isGood = set !== undefined && !this.isUnsaved && this.isLive(set);
+    this.#goodForMs = isGood ? Math.floor(Math.min(cacheMs, renewalDueAt(set, renewEarlyMs) - at)) : 0;
+  }
+
+  /** Perhaps this very change has replaced the copy: if the store cannot be asked, no token is better than that. */
+  #forget(): void {
+    this.#hold(undefined, undefined);
+    this.#distrust();
+  }
+
+  /** The next caller looks at the store. */
+  #distrust(): void {
+    this.#checkedAt = undefined;
+    this.#goodForMs = 0;
+  }
+
+  #unsettle(): Unsettled {
+    this.#unsettled ??= { ...AT_REST };
+    return this.#unsettled;
+  }
+
+  /** Back at rest, if nothing is left to remember. */
+  #settle(): void {
+    if (!this.isNeeded && !this.hasRejections) this.#unsettled = undefined;
+  }
+}
+
+const NONE: readonly never[] = [];
+const NEVER = Number.NEGATIVE_INFINITY;
+
+const AT_REST: Unsettled = {
+  whole: undefined,
+  look: undefined,
+  renewing: undefined,
+  saving: undefined,
+  loggingIn: 0,
+  late: 0,
+  unsavedOver: NONE,
+  rejections: undefined,
+};
+
+/** The store may hold the set from before the first try, or one of the latest tries; the rest is dropped. */
+function withOneMore([first, ...later]: readonly TokenSet[], stored: TokenSet): TokenSet[] {
+  return [...(first ? [first] : []), ...later.slice(-MOST_UNSAVED), stored];
+}

@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { DAY_MS, later, T0 } from "../../testing/fake-service.js";
+import { checkedStore } from "../store/checked-store.js";
+import { memoryStore } from "../store/memory-store.js";
+import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
+import { StoreFailedError } from "../vocabulary/errors.js";
+import type { TokenSet } from "../vocabulary/token-set.js";
+import { versionsOf } from "../vocabulary/token-set-versions.js";
+import { HeldTokens } from "./held-tokens.js";
+
+// A set that the store has not taken holds the one refresh token that the service still accepts (R4): whatever else
+// becomes known, it is dropped only for what the store says is newer.
+
+const SHOP = parseDomainPrefix("shop");
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A set whose tokens and version carry this number. */
+function setOf(number: string, more: Partial<TokenSet> = {}): TokenSet {
+  const access = { value: `access-${number}`, expiresAt: T0 + DAY_MS };
+  return {
+    domainPrefix: SHOP,
+    access,
+    refreshToken: `refresh-${number}`,
+    issuedAt: T0,
+    version: number,
+    ...more,
+  };
+}
+
+async function holding(stored: TokenSet) {
+  const inner = memoryStore();
+  await inner.save(stored);
+  const state = { isDown: false };
+  const save: typeof inner.save = (...args) =>
+    state.isDown ? Promise.reject(new Error("disk full")) : inner.save(...args);
+  const versions = versionsOf("the-application");
+  const held = new HeldTokens(SHOP, {
+    store: checkedStore({ ...inner, save }, versions, () => {}),
+    clock: () => T0,
+    startedAt: T0,
+    cacheMs: 10_000,
+    renewEarlyMs: 300_000,
+    unsaved: () => {},
+    unread: () => {},
+  });
+  await held.reload();
+  const inStore = async () => (await inner.load(SHOP))?.refreshToken;
+  return { held, inner, state, inStore };
+}
+
+/** The store does not take it for as long as a save is tried. */
+async function notTaken<T>(replacing: Promise<T>): Promise<T> {
+  replacing.catch(() => {});
+  await vi.advanceTimersByTimeAsync(4000);
+  return replacing;
+}
+
+describe("what the service says of an older set, after a late answer to it that waits to be saved:", () => {
+  const [older, newer] = [setOf("0"), setOf("1")];
+
+  test.each([false, true])("a refusal; the store is back: %s", async (isBack) => {
+    const { held, state, inStore } = await holding(older);
+    state.isDown = true;
+    await notTaken(held.replace(older, newer));
+    state.isDown = !isBack;
+    const marked = await held.mark(older, { ...older, version: "mark", refusedAt: T0 });
+    expect(marked?.refreshToken).toBe("refresh-1");
+    expect([held.isUnsaved, await inStore()]).toEqual(isBack ? [false, "refresh-1"] : [true, "refresh-0"]);
+    state.isDown = false;
+    await held.saveAgain();
+    expect(await inStore()).toBe("refresh-1");
+  });
+
+  test.each([false, true])("a 429; the store is back: %s", async (isBack) => {
+    const { held, state, inStore } = await holding(older);
+    state.isDown = true;
+    await notTaken(held.replace(older, newer));
+    state.isDown = !isBack;
+    await held.note(older, { ...older, version: "note", limitedUntil: T0 + 1000 });
+    expect([held.set?.refreshToken, held.isUnsaved]).toEqual(["refresh-1", !isBack]);
+    state.isDown = false;
+    await held.saveAgain();
+    expect(await inStore()).toBe("refresh-1");
+  });
+});
+
+describe("a change of the store whose answer is slow:", () => {
+  test.each([false, true])(
+    "what was renewed from that very login stays; the store is back: %s",
+    async (isBack) => {
+      const { held, inner, state, inStore } = await holding(setOf("0"));
+      const answer = later();
+      const [login, renewed] = [setOf("L"), setOf("1")];
+      const loggingIn = held.logIn(login, async () => {
+        await inner.save(login);
+        await answer.promise;
+      });
+      const stored = await held.reload();
+      expect(stored?.version).toBe("L");
+      state.isDown = true;
+      await notTaken(held.replace(login, renewed));
+      state.isDown = !isBack;
+      answer.resolve();
+      await loggingIn;
+      state.isDown = false;
+      await held.saveAgain();
+      expect(await inStore()).toBe("refresh-1");
+      expect((await held.reload())?.refreshToken).toBe("refresh-1");
+    },
+  );
+
+  test("what was renewed from a login that followed a disconnect stays", async () => {
+    const { held, inner, state, inStore } = await holding(setOf("0"));
+    const answer = later();
+    const disconnecting = held.logIn(undefined, async () => {
+      await inner.remove(SHOP);
+      await answer.promise;
+    });
+    await inner.save(setOf("L")); // in another process
+    expect((await held.reload())?.version).toBe("L");
+    state.isDown = true;
+    await notTaken(held.replace(setOf("L"), setOf("1")));
+    answer.resolve();
+    await disconnecting;
+    state.isDown = false;
+    await held.saveAgain();
+    expect(await inStore()).toBe("refresh-1");
+  });
+
+  test.each<[string, TokenSet | undefined]>([
+    ["a login", setOf("L")],
+    ["a disconnect", undefined],
+  ])("%s ends what was renewed from the set before it, though the store cannot be asked", async (_, next) => {
+    const { held, inner, state, inStore } = await holding(setOf("0"));
+    const answer = later();
+    state.isDown = true;
+    const renewing = held.replace(setOf("0"), setOf("1"));
+    const changing = held.logIn(next, async () => {
+      await (next ? inner.save(next) : inner.remove(SHOP));
+      await answer.promise;
+    });
+    await notTaken(renewing);
+    answer.resolve();
+    await changing;
+    expect(held.set?.refreshToken).toBe(next?.refreshToken);
+    state.isDown = false;
+    await held.saveAgain();
+    expect(await inStore()).toBe(next?.refreshToken);
+  });
+});
+
+test("a renewal that cannot be saved while logins overlap is the store's failure: nobody is told to log in", async () => {
+  const { held, inner, state } = await holding(setOf("0"));
+  const answers = [later(), later()];
+  state.isDown = true;
+  const renewing = held.replace(setOf("0"), setOf("1"));
+  const logins = ["L1", "L2"].map((number, n) =>
+    held.logIn(setOf(number), async () => {
+      await inner.save(setOf(number));
+      await answers[n]?.promise;
+    }),
+  );
+  for (const answer of answers) answer.resolve();
+  await Promise.all(logins);
+  await expect(notTaken(renewing)).rejects.toThrow(StoreFailedError);
+  state.isDown = false;
+  expect((await held.reload())?.version).toBe("L2");
+});

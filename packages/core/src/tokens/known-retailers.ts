@@ -1,0 +1,86 @@
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import type { HeldTokens } from "./held-tokens.js";
+
+/** The retailers that this process knows. The number is bounded, because it may serve any number of them. */
+export interface KnownRetailers {
+  get(domainPrefix: DomainPrefix): HeldTokens | undefined;
+  /** The same; a new one is made if it is not known yet. */
+  of(domainPrefix: DomainPrefix): HeldTokens;
+  /** The same, for a job that goes through all retailers: it calls {@link KnownRetailers.leave} at the end. */
+  visit(domainPrefix: DomainPrefix): HeldTokens;
+  /** Drops a retailer that a job was the first to visit, unless somebody else asked or something would be lost. */
+  leave(retailer: HeldTokens): void;
+}
+
+/** Up to this many are remembered even if nobody asks for them. */
+const KEPT_WHEN_IDLE = 10_000;
+/** A retailer is in use for this long after its copy was compared with the store; also how often that is checked. */
+const IN_USE_MS = 60_000;
+/** From this many on, the oldest leave this process's memory, in use or not. The store keeps them. */
+const MOST_RETAILERS = 200_000;
+
+export function knownRetailers(
+  clock: () => number,
+  unknown: (domainPrefix: DomainPrefix) => HeldTokens,
+): KnownRetailers {
+  const retailers = new Map<DomainPrefix, HeldTokens>();
+  /** Met by a job, and asked for by nobody else since. */
+  const visited = new Set<HeldTokens>();
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  return {
+    get,
+    of: (domainPrefix) => get(domainPrefix) ?? meet(domainPrefix),
+    visit(domainPrefix) {
+      const known = retailers.get(domainPrefix);
+      if (known) return known;
+      const retailer = meet(domainPrefix);
+      visited.add(retailer);
+      return retailer;
+    },
+    leave(retailer) {
+      if (visited.has(retailer) && !retailer.isNeeded && !retailer.hasRejections) drop(retailer);
+    },
+  };
+
+  function get(domainPrefix: DomainPrefix): HeldTokens | undefined {
+    const known = retailers.get(domainPrefix);
+    if (known && visited.size > 0) visited.delete(known);
+    return known;
+  }
+
+  function meet(domainPrefix: DomainPrefix): HeldTokens {
+    makeRoom();
+    const retailer = unknown(domainPrefix);
+    retailers.set(domainPrefix, retailer);
+    return retailer;
+  }
+
+  function drop(retailer: HeldTokens): void {
+    visited.delete(retailer);
+    retailers.delete(retailer.domainPrefix);
+    retailer.retire();
+  }
+
+  function makeRoom(): void {
+    if (retailers.size < KEPT_WHEN_IDLE) return;
+    const now = clock();
+    if (Math.abs(now - sweptAt) >= IN_USE_MS) {
+      sweptAt = now;
+      const isIdle = (retailer: HeldTokens) =>
+        Math.abs(retailer.ageMs(now)) >= IN_USE_MS && !retailer.hasRejections;
+      forgetSome(retailers.size - KEPT_WHEN_IDLE + 1, isIdle);
+    }
+    if (retailers.size >= MOST_RETAILERS) forgetSome(MOST_RETAILERS / 10, () => true);
+  }
+
+  /** Forgets the first of those that may go. Retailers with work under way or an unsaved set stay. */
+  function forgetSome(most: number, mayGo: (retailer: HeldTokens) => boolean): void {
+    let left = most;
+    for (const retailer of retailers.values()) {
+      if (left === 0) return;
+      if (retailer.isNeeded || !mayGo(retailer)) continue;
+      drop(retailer);
+      left -= 1;
+    }
+  }
+}

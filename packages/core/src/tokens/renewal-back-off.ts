@@ -1,0 +1,121 @@
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
+import { RateLimitedError, type RetailPosError } from "../vocabulary/errors.js";
+import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
+
+/**
+ * Decides, retailer by retailer, when a renewal may not go out (behaviour 7): after a 429 until the reset, after any
+ * other failure for 1 s doubling to 60 s. Other retailers are unaffected.
+ */
+export interface BackOff {
+  /** The error for a renewal that is wanted now; `undefined` if it may go out. */
+  renewal(domainPrefix: DomainPrefix): RetailPosError | undefined;
+  /** The 429 for a login that is wanted now. No other failure stops a person. */
+  limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
+  /** Whether renewals before expiry should wait, because the service said nothing remains or the store failed. */
+  early(domainPrefix: DomainPrefix): boolean;
+  failed(domainPrefix: DomainPrefix, error: RetailPosError): void;
+  succeeded(domainPrefix: DomainPrefix, rateLimit: RateLimit | undefined): void;
+  /** The store or the lock failed. The token endpoint is not to blame, but an attempt at once would fail as well. */
+  pause(domainPrefix: DomainPrefix): void;
+}
+
+interface Pause {
+  readonly at: number;
+  readonly until: number;
+  /** Absent if only early renewals wait. */
+  readonly error?: RetailPosError;
+  /** Failures in a row. */
+  readonly failures: number;
+}
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 60_000;
+/** From this many retailers on, pauses that are over are removed. */
+const FIRST_SWEEP_AT = 1000;
+/** From this many unfinished pauses on, the oldest are dropped: each costs one more token request. */
+const MOST_PAUSES = 20_000;
+
+export function backOff(clock: () => number): BackOff {
+  const pauses = new Map<DomainPrefix, Pause>();
+  let sweepAt = FIRST_SWEEP_AT;
+
+  return {
+    renewal(domainPrefix) {
+      const pause = active(domainPrefix);
+      return pause?.error instanceof RateLimitedError ? fromNow(pause.error) : pause?.error;
+    },
+    limit(domainPrefix) {
+      const error = active(domainPrefix)?.error;
+      return error instanceof RateLimitedError ? fromNow(error) : undefined;
+    },
+    early(domainPrefix) {
+      return active(domainPrefix) !== undefined;
+    },
+    failed(domainPrefix, error) {
+      if (isLimited(domainPrefix) && !(error instanceof RateLimitedError)) return;
+      const failures = (pauses.get(domainPrefix)?.failures ?? 0) + 1;
+      const at = clock();
+      const until = error instanceof RateLimitedError ? error.retryAt : at + pauseAfter(failures);
+      remember(domainPrefix, { at, until, error, failures });
+    },
+    succeeded(domainPrefix, rateLimit) {
+      if (isLimited(domainPrefix)) return;
+      pauses.delete(domainPrefix);
+      const at = clock();
+      if (rateLimit?.remaining === 0)
+        remember(domainPrefix, { at, until: retryAtOf(rateLimit, at), failures: 0 });
+    },
+    pause(domainPrefix) {
+      const at = clock();
+      if (active(domainPrefix)) return;
+      const failures = pauses.get(domainPrefix)?.failures ?? 0;
+      remember(domainPrefix, { at, until: at + FIRST_PAUSE_MS, failures });
+    },
+  };
+
+  /** Until the reset, other results are ignored: they can only come from requests that were already under way. */
+  function isLimited(domainPrefix: DomainPrefix): boolean {
+    return active(domainPrefix)?.error instanceof RateLimitedError;
+  }
+
+  /** The pause that lasts now. One that begins later does not: a clock that is set back must not stop a retailer. */
+  function active(domainPrefix: DomainPrefix): Pause | undefined {
+    const pause = pauses.get(domainPrefix);
+    if (!pause) return undefined;
+    const now = clock();
+    return pause.at <= now && now < pause.until ? pause : undefined;
+  }
+
+  /** The remembered error, with a `Retry-After` that counts from now. */
+  function fromNow({ retryAt, rateLimit, domainPrefix }: RateLimitedError): RateLimitedError {
+    return new RateLimitedError(retryAt, clock(), rateLimit, { domainPrefix });
+  }
+
+  function remember(domainPrefix: DomainPrefix, pause: Pause): void {
+    if (pauses.size >= sweepAt) sweep();
+    pauses.set(domainPrefix, pause);
+  }
+
+  /** A pause that ended longer ago than the longest lasts is of no use, not even its number of failures. */
+  function sweep(): void {
+    const now = clock();
+    for (const [domainPrefix, { at, until }] of pauses) {
+      if (now < at || now >= until + LONGEST_PAUSE_MS) pauses.delete(domainPrefix);
+    }
+    for (const domainPrefix of pauses.keys()) {
+      if (pauses.size <= MOST_PAUSES / 2) break;
+      pauses.delete(domainPrefix);
+    }
+    sweepAt = Math.max(FIRST_SWEEP_AT, 2 * pauses.size);
+  }
+}
+
+/** Up to a fifth less than the longest, at random, so that many processes do not come back at one moment. */
+function pauseAfter(failures: number): number {
+  return longestPauseAfter(failures) * (1 - 0.2 * Math.random());
+}
+
+/** 1 s doubling to 60 s. */
+export function longestPauseAfter(failures: number): number {
+  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
+}

@@ -1,0 +1,189 @@
+import { renewed } from "../endpoint/answered-set.js";
+import type { Late, TokenAnswer, TokenEndpoint } from "../endpoint/token-endpoint.js";
+import { underLock } from "../store/locks.js";
+import {
+  isRetailPosError,
+  NotConnectedError,
+  RateLimitedError,
+  ReconnectRequiredError,
+  type RetailPosError,
+  TokenEndpointError,
+} from "../vocabulary/errors.js";
+import type { TokenEvents } from "../vocabulary/events.js";
+import type { Lock } from "../vocabulary/lock.js";
+import { limitOf, refusalOf } from "../vocabulary/token-life.js";
+import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
+import type { Versions } from "../vocabulary/token-set-versions.js";
+import type { HeldTokens, Renewal } from "./held-tokens.js";
+import { lateAnswers } from "./late-answers.js";
+import type { BackOff } from "./renewal-back-off.js";
+import { noteFailure, sharedLimits, uselessness } from "./renewal-failures.js";
+
+/** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
+export interface Renewals {
+  /**
+   * Renews, or joins the renewal that is under way.
+   *
+   * @param stale the set that has to be replaced: one with another version that lives is returned instead.
+   */
+  renew(held: HeldTokens, stale: TokenSet): Promise<Renewal>;
+  /** What the service may still say after the deadline of a renewal, and its saving: whether new tokens came of it. */
+  comingLate(held: HeldTokens): Promise<boolean> | undefined;
+  /** Why no token request may go out for this set right now. */
+  blocked(set: TokenSet): RetailPosError | undefined;
+  /** Writes on the stored set that the service answered 429, for all processes; if there is one, and the store can. */
+  noteLimit(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void>;
+}
+
+export interface RenewalOptions {
+  endpoint: TokenEndpoint;
+  backOff: BackOff;
+  lock: Lock;
+  versions: Versions;
+  /** Part of the lock's key: two applications may renew one retailer's tokens side by side. */
+  clientId: string;
+  /** As in the options of `retailPos`. */
+  timeoutMs: number;
+  clock: () => number;
+  events: TokenEvents;
+}
+
+/** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
+const WAIT_FOR_OTHERS_MS = 30_000;
+/** Of the time between two looks no more than this counts: if more has passed, this process stood still. */
+const LOOKS_WITHIN_MS = 1000;
+
+export function renewals(options: RenewalOptions): Renewals {
+  const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = options;
+  const { limited, noteLimit } = sharedLimits(options);
+  const late = lateAnswers({ backOff, versions, events, limited });
+  return { renew, comingLate: late.coming, blocked, noteLimit };
+
+  /** One renewal for all callers in this process; the lock makes it one for all processes. */
+  function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
+    return held.renewOnce(async () => {
+      try {
+        const key = `${clientId}/${held.domainPrefix}`;
+        const work = () => renewLocked(held, stale);
+        const others = renewedElsewhere(held, stale, timeoutMs + WAIT_FOR_OTHERS_MS);
+        return await underLock(lock, key, work, others);
+      } catch (error) {
+        if (error instanceof Blocked) throw error.reason;
+        noteFailure(held, error, options);
+        throw error;
+      }
+    });
+  }
+
+  /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
+  async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
+    const stored = await held.reload(); // never a set that was read before the lock was ours
+    const saving = late.saving(held);
+    if (saving) return saving.then(() => renewLocked(held, stale));
+    if (!stored) throw new NotConnectedError(held);
+    if (isRenewed(held, stored, stale)) return adopted(stored); // while we queued
+    const reason = blocked(stored);
+    if (reason) throw new Blocked(reason);
+    let answer: TokenAnswer;
+    try {
+      const tooLate: Late = (coming) => late.keep(held, stored, coming);
+      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, tooLate);
+    } catch (error) {
+      if (error instanceof RateLimitedError) await limited(held, stored, error);
+      if (!(error instanceof ReconnectRequiredError)) throw error;
+      return live(held, await newerThanRefused(held, stored));
+    }
+    const problem = uselessness(held, answer);
+    const next = renewed(stored, answer, versions.next());
+    const kept = await held.replace(stored, next); // saved before anybody sees it
+    if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
+    if (problem) throw problem;
+    backOff.succeeded(held.domainPrefix, answer.rateLimit);
+    if (kept.version !== next.version) return live(held, kept);
+    events.renewed(stored, next, answer.beganAt);
+    // issued to this very call: handed out once, even if it ended while it was saved
+    return { set: next, isIssuedHere: true };
+  }
+
+  /** A set that somebody else stored counts only while it lives. */
+  async function live(held: HeldTokens, set: TokenSet): Promise<Renewal> {
+    return held.isLive(set) ? adopted(set) : renewLocked(held, set);
+  }
+
+  /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
+  async function newerThanRefused(held: HeldTokens, stored: TokenSet): Promise<TokenSet> {
+    const refusedAt = clock(); // the verdict's instant, too: the clock may be set while the mark is saved
+    const marked = quiet({ ...stored, version: versions.next(), refusedAt });
+    const newest = await held.mark(stored, marked).catch((problem: unknown) => {
+      // Somebody may have logged in meanwhile, so there is no verdict; and a second request has to wait.
+      if (isRetailPosError(problem)) backOff.failed(held.domainPrefix, problem);
+      throw problem;
+    });
+    if (!newest) throw new NotConnectedError(held);
+    const verdict = refusalOf(newest, refusedAt); // the same error that later callers get
+    if (!verdict) return newest;
+    if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
+    throw verdict;
+  }
+
+  function blocked(set: TokenSet): RetailPosError | undefined {
+    const now = clock();
+    return refusalOf(set, now) ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
+  }
+}
+
+/** Wraps the reason why no request went out, so that it is not noted as a new failure. */
+class Blocked {
+  readonly reason: RetailPosError;
+  constructor(reason: RetailPosError) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * For whoever waits for the lock: what its owner has stored meanwhile. Reading needs no lock, so all who wait are
+ * served at once; under the lock they would be one after the other. A store that cannot be read is not asked again, and
+ * nothing is saved here: both come under the lock.
+ *
+ * While the token endpoint does not answer, one process after the other takes the lock and tries. Who has waited for
+ * `patienceMs` by then fails as those did.
+ */
+function renewedElsewhere(
+  held: HeldTokens,
+  stale: TokenSet,
+  patienceMs: number,
+): () => Promise<Renewal | undefined> {
+  const { domainPrefix } = held;
+  let waitedMs = 0;
+  let lookedAt = performance.now();
+  let isReadable = true;
+  return async () => {
+    const stored = isReadable && !held.isUnsaved ? await read() : undefined;
+    if (stored && isRenewed(held, stored, stale)) return adopted(stored);
+    const now = performance.now();
+    waitedMs += Math.min(now - lookedAt, LOOKS_WITHIN_MS);
+    lookedAt = now;
+    if (waitedMs < patienceMs) return undefined;
+    const why = `other processes have tried for ${Math.round(waitedMs / 1000)} s`;
+    throw new TokenEndpointError(`The tokens of retailer "${domainPrefix}" are not renewed: ${why}`, {
+      domainPrefix,
+    });
+  };
+
+  async function read(): Promise<TokenSet | undefined> {
+    try {
+      return await held.reload();
+    } catch {
+      isReadable = false;
+      return undefined;
+    }
+  }
+}
+
+function isRenewed(held: HeldTokens, stored: TokenSet, stale: TokenSet): boolean {
+  return !haveSameAccess(stored, stale) && held.isLive(stored);
+}
+
+function adopted(set: TokenSet): Renewal {
+  return { set, isIssuedHere: false };
+}
