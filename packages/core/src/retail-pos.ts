@@ -4,7 +4,7 @@ import type { ExchangeExtra } from "./endpoint/token-grants.js";
 import { pagesThrough } from "./fleet/all-retailers.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./fleet/renew-due.js";
 import { type AuthorizationRequest, authorizationUrl } from "./login/authorization-url.js";
-import { exchanges, loginLimits } from "./login/exchange.js";
+import { exchanges } from "./login/exchange.js";
 import { loginBackOff as newLoginBackOff } from "./login/login-back-off.js";
 import { checkOptions, type RetailPosOptions } from "./settings/options.js";
 import { checkedStore } from "./store/checked-store.js";
@@ -125,11 +125,10 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     onRequest: (request) => tell(observe, { type: "token_request", at: clock(), ...request }),
   });
   const store = checkedStore(checked.store ?? memoryStore(), versions, events.storeFailed);
-  const parts = { ...checked, store, lock, events, versions, endpoint, backOff, loginBackOff };
-  const tokens = storedTokens(parts);
+  const app = { ...checked, store, lock, events, versions, endpoint, backOff };
+  const tokens = storedTokens(app);
   const { retailers, renewals } = tokens;
-  const stored = loginLimits({ retailers, renewals, clock });
-  const exchange = exchanges({ ...parts, stored, isShared: checked.lock !== undefined });
+  const exchange = exchanges({ ...app, retailers, loginBackOff, isShared: checked.lock !== undefined });
   const clientOf = retailerClients({ fetch, renews: true, sharesOrigin: addresses.sharesOrigin });
 
   return {
@@ -142,7 +141,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     retailer: (domainPrefix) => ({ ...tokens.client(domainPrefix, client) }),
     status: tokens.status,
     retailers: (ask) => pagesThrough(store, ask?.signal, events.storeFailed),
-    renewDue: dueRenewals({ ...parts, retailers, renewals }),
+    renewDue: dueRenewals(app, retailers, renewals),
     claim: clientClaims(store, clientId, clock),
   };
 

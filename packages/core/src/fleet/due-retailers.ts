@@ -1,10 +1,9 @@
 import { sleep } from "../platform/timers.js";
+import type { Application } from "../tokens/application.js";
 import type { HeldTokens } from "../tokens/held-tokens.js";
-import type { BackOff } from "../tokens/renewal-back-off.js";
 import { noteFailure } from "../tokens/renewal-failures.js";
 import type { Renewals } from "../tokens/renewals.js";
 import { isStoreFailure, NotConnectedError, ReconnectRequiredError } from "../vocabulary/errors.js";
-import type { TokenEvents } from "../vocabulary/events.js";
 import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js";
 import { isDueWithin, isLimited } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
@@ -20,21 +19,13 @@ export interface DueRetailers {
   ): Promise<Outcome | "cut off" | undefined>;
 }
 
-export interface DueRetailerOptions {
-  renewals: Renewals;
-  events: TokenEvents;
-  backOff: BackOff;
-  renewEarlyMs: number;
-  clock: () => number;
-}
-
 type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
 
 const SAVE_TRIES = 30;
 const SAVE_AGAIN_AFTER_MS = 2000;
 
-export function dueRetailers(options: DueRetailerOptions): DueRetailers {
-  const { renewals, backOff, renewEarlyMs, clock } = options;
+export function dueRetailers(app: Application, renewals: Renewals): DueRetailers {
+  const { backOff, renewEarlyMs, clock } = app;
   return { isDue, renewIfDue };
 
   /**
@@ -67,7 +58,7 @@ export function dueRetailers(options: DueRetailerOptions): DueRetailers {
       if (isStopped()) return "cut off";
       return await outcomeOf(held, stored);
     } catch (error) {
-      if (!isStoreFailure(error)) noteFailure(held, error, options);
+      if (!isStoreFailure(error)) noteFailure(held, error, app);
       return "failed";
     }
   }

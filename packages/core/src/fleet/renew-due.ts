@@ -1,8 +1,9 @@
 import { checkSignal } from "../platform/abort.js";
-import type { CheckedStore } from "../store/checked-store.js";
+import type { Application } from "../tokens/application.js";
 import type { KnownRetailers } from "../tokens/known-retailers.js";
+import type { Renewals } from "../tokens/renewals.js";
 import { pagesThrough, shuffled } from "./all-retailers.js";
-import { type DueRetailerOptions, dueRetailers } from "./due-retailers.js";
+import { dueRetailers } from "./due-retailers.js";
 
 /** Options of one run of `renewDue`. */
 export interface RenewDueAsk {
@@ -35,19 +36,18 @@ export interface RenewDueReport {
   readonly stopped: boolean;
 }
 
-export interface RenewDueOptions extends DueRetailerOptions {
-  store: CheckedStore;
-  retailers: KnownRetailers;
-}
-
 const CONCURRENCY = 8;
 const MOST_AT_ONCE = 1000;
 const NAMES = ["withinMs", "concurrency", "signal"];
 
 /** Renews every retailer in the store that is due; safe in any number of processes at once (behaviour 14). */
-export function dueRenewals(options: RenewDueOptions): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
-  const { store, retailers, events } = options;
-  const { isDue, renewIfDue } = dueRetailers(options);
+export function dueRenewals(
+  app: Application,
+  retailers: KnownRetailers,
+  renewals: Renewals,
+): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
+  const { store, events } = app;
+  const { isDue, renewIfDue } = dueRetailers(app, renewals);
 
   return async (ask = {}) => {
     const { withinMs, concurrency, signal } = checked(ask);

@@ -1,31 +1,24 @@
 import { firstSet } from "../endpoint/answered-set.js";
-import type { TokenEndpoint } from "../endpoint/token-endpoint.js";
 import type { ExchangeExtra } from "../endpoint/token-grants.js";
 import type { AcceptRetailer, CheckedOptions } from "../settings/options.js";
+import type { Application } from "../tokens/application.js";
 import type { KnownRetailers } from "../tokens/known-retailers.js";
-import type { BackOff } from "../tokens/renewal-back-off.js";
-import type { Renewals } from "../tokens/renewals.js";
+import { noteLimit } from "../tokens/renewal-failures.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isStoreFailure, RateLimitedError, RetailerNotAcceptedError } from "../vocabulary/errors.js";
-import { type RetailPosEvent, tell } from "../vocabulary/events.js";
 import { limitOf } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
-import type { Versions } from "../vocabulary/token-set-versions.js";
 import { redirectUriOfLogin } from "./authorization-url.js";
 import type { LoginBackOff } from "./login-back-off.js";
-import { type LoginTurnOptions, loginTurns } from "./login-turns.js";
+import { loginTurns } from "./login-turns.js";
 
-export interface ExchangeOptions extends LoginTurnOptions, Pick<CheckedOptions, "addresses" | "redirectUri"> {
+export interface ExchangeOptions
+  extends Application,
+    Pick<CheckedOptions, "addresses" | "redirectUri" | "acceptRetailer"> {
+  readonly retailers: KnownRetailers;
+  readonly loginBackOff: LoginBackOff;
   /** Whether a lock was given: then there may be other processes, which may know of a 429 that this one does not. */
-  isShared: boolean;
-  endpoint: TokenEndpoint;
-  backOff: BackOff;
-  /** The 429 that is noted in the store: by other processes, and for them. */
-  stored: LoginLimits;
-  loginBackOff: LoginBackOff;
-  versions: Versions;
-  observe: ((event: RetailPosEvent) => void) | undefined;
-  acceptRetailer: AcceptRetailer | undefined;
+  readonly isShared: boolean;
 }
 
 /**
@@ -33,7 +26,7 @@ export interface ExchangeOptions extends LoginTurnOptions, Pick<CheckedOptions, 
  * the next is sent only after the rate limit in the last answer is known.
  */
 export function exchanges(options: ExchangeOptions) {
-  const { endpoint, backOff, loginBackOff, stored, versions, clock, observe } = options;
+  const { endpoint, backOff, loginBackOff, retailers, versions, clock, events } = options;
   const turns = loginTurns(options);
 
   return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
@@ -53,7 +46,7 @@ export function exchanges(options: ExchangeOptions) {
   async function exchange(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     throwIfHeldUp(retailer);
     return turns.take(retailer, async () => {
-      if (options.isShared) await stored.lookForLimit(retailer);
+      if (options.isShared) await look(retailer); // another process may have just noted a 429
       throwIfHeldUp(retailer); // a login before this one may have been refused
       return send(retailer, code, extra);
     });
@@ -66,65 +59,30 @@ export function exchanges(options: ExchangeOptions) {
       loginBackOff.succeeded(retailer);
       return firstSet(answer, retailer, versions);
     } catch (error) {
-      if (error instanceof RateLimitedError) await limited(retailer, error);
+      if (error instanceof RateLimitedError)
+        await noteLimit(retailers.of(retailer), look(retailer), error, options);
       throw error;
     }
   }
 
-  async function limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void> {
-    backOff.failed(domainPrefix, error);
-    const { retryAt, rateLimit } = error;
-    tell(observe, { type: "rate_limited", domainPrefix, at: clock(), retryAt, rateLimit });
-    await stored.limited(domainPrefix, error);
+  /** What is stored for the retailer, with the 429 that any process noted on it. The store tells its own failures. */
+  function look(retailer: DomainPrefix): Promise<TokenSet | undefined> {
+    const held = retailers.of(retailer);
+    return held.look(held.asked, 0).catch(() => undefined);
   }
 
   function throwIfHeldUp(retailer: DomainPrefix): void {
-    const reason = backOff.limit(retailer) ?? stored.limit(retailer) ?? loginBackOff.exchange(retailer);
+    const copy = retailers.get(retailer)?.set;
+    const noted = copy && limitOf(copy, clock());
+    const reason = backOff.limit(retailer) ?? noted ?? loginBackOff.exchange(retailer);
     if (reason) throw reason;
   }
 
   function tellFailure(retailer: DomainPrefix | undefined, error: unknown): void {
     if (error instanceof TypeError) return; // a mistake of the program's, not of the login
-    const about = { ...(retailer !== undefined && { domainPrefix: retailer }), at: clock() };
-    // The store's own failures are told by it.
-    if (isStoreFailure(error) && error.operation === "lock")
-      tell(observe, { type: "store_failed", ...about, operation: error.operation, error });
-    tell(observe, { type: "exchange_failed", ...about, error });
+    if (isStoreFailure(error) && error.operation === "lock") events.storeFailed(error, retailer);
+    events.exchangeFailed(retailer, error);
   }
-}
-
-/** What a login knows of 429s that other processes met: they are noted on the sets in the store (behaviour 7). */
-export interface LoginLimits {
-  /** The 429 that is noted on this process's copy, for a login that is about to be sent. */
-  limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Reads the store for that note, which another process may have just written. The store tells its own failures. */
-  lookForLimit(domainPrefix: DomainPrefix): Promise<void>;
-  /** A login met a 429: notes it on what is stored for the retailer, if there is anything. */
-  limited(domainPrefix: DomainPrefix, error: RateLimitedError): Promise<void>;
-}
-
-export interface LoginLimitsOptions {
-  retailers: KnownRetailers;
-  renewals: Pick<Renewals, "noteLimit">;
-  clock: () => number;
-}
-
-export function loginLimits({ retailers, renewals, clock }: LoginLimitsOptions): LoginLimits {
-  return {
-    limit(domainPrefix) {
-      const set = retailers.get(domainPrefix)?.set;
-      return set && limitOf(set, clock());
-    },
-    async lookForLimit(domainPrefix) {
-      const held = retailers.of(domainPrefix);
-      await held.look(held.asked, 0).catch(() => {});
-    },
-    async limited(domainPrefix, error) {
-      const held = retailers.of(domainPrefix);
-      const stored = await held.look(held.asked, 0).catch(() => undefined); // told by the store
-      if (stored) await renewals.noteLimit(held, stored, error);
-    },
-  };
 }
 
 /**

@@ -1,14 +1,7 @@
 import { underLock } from "../store/locks.js";
+import type { Application } from "../tokens/application.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
-import type { Lock } from "../vocabulary/lock.js";
-
-export interface LoginTurnOptions {
-  lock: Lock;
-  /** Part of the lock's key: the logins of two applications do not wait for each other. */
-  clientId: string;
-  clock: () => number;
-}
 
 /** Lets the logins of one retailer take turns, in all processes that share the lock (behaviour 7). */
 export interface LoginTurns {
@@ -34,7 +27,7 @@ interface Queue {
   silence?: { lastComer: number; error: TokenEndpointError };
 }
 
-export function loginTurns({ lock, clientId, clock }: LoginTurnOptions): LoginTurns {
+export function loginTurns({ lock, clientId, clock }: Application): LoginTurns {
   const queues = new Map<DomainPrefix, Queue>();
   let comers = 0;
   return { take };

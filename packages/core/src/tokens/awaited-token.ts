@@ -15,33 +15,15 @@ export interface AwaitedTokenOptions {
  *
  * @returns a function; its `rejected` is the access token that the API rejected, if the caller reports one.
  */
-export function awaitedTokens({ renewals, serve, clock }: AwaitedTokenOptions) {
-  const { ofCopy, current } = setsToUse(renewals);
-  const joinedBy = new WeakMap<Promise<Renewal>, Promise<AccessToken>>();
+export function awaitedTokens({
+  renewals,
+  serve,
+  clock,
+}: AwaitedTokenOptions): (held: HeldTokens, rejected: string | undefined) => Promise<AccessToken> {
+  return (held, rejected) => obtain(held, rejected);
 
-  return (held: HeldTokens, rejected: string | undefined): Promise<AccessToken> =>
-    (rejected === undefined && join(held)) || obtain(held, rejected, false);
-
-  /** What the renewal under way brings is as good for one caller as for another: it is looked at once for all. */
-  function join(held: HeldTokens): Promise<AccessToken> | undefined {
-    const { renewing } = held;
-    if (!renewing || !held.isTrusted()) return undefined; // who may not trust the copy looks at the store first
-    const joined = joinedBy.get(renewing) ?? joinedOutcome(held, renewing);
-    joinedBy.set(renewing, joined);
-    return joined;
-  }
-
-  async function joinedOutcome(held: HeldTokens, renewing: Promise<Renewal>): Promise<AccessToken> {
-    return (await outcome(held, renewing, true)) ?? obtain(held, undefined, true);
-  }
-
-  /** @param hasJoined whether the caller has waited for a renewal already: the next one began after it came. */
-  async function obtain(
-    held: HeldTokens,
-    rejected: string | undefined,
-    hasJoined: boolean,
-  ): Promise<AccessToken> {
-    for (let isLater = hasJoined; ; isLater = true) {
+  async function obtain(held: HeldTokens, rejected: string | undefined): Promise<AccessToken> {
+    for (let isLater = false; ; isLater = true) {
       const set = ofCopy(held, rejected) ?? (await current(held, rejected));
       if (held.isLive(set)) return serve(held, set);
       const isJoining = held.renewing !== undefined;
@@ -71,27 +53,8 @@ export function awaitedTokens({ renewals, serve, clock }: AwaitedTokenOptions) {
       return undefined;
     }
   }
-}
 
-function isVerdict(error: unknown): boolean {
-  return error instanceof NotConnectedError || error instanceof ReconnectRequiredError;
-}
-
-/** Which set a caller is served from: this process's copy, or what the store holds. */
-export interface SetsToUse {
   /** This process's copy, if it is to be used. At once: so the first of many callers begins the renewal for all. */
-  ofCopy(held: HeldTokens, rejected: string | undefined): TokenSet | undefined;
-  /**
-   * The set to use: this process's copy while it may be trusted, else the one in the store.
-   *
-   * @throws {NotConnectedError} a look that began after this call found nothing.
-   */
-  current(held: HeldTokens, rejected: string | undefined): Promise<TokenSet>;
-}
-
-export function setsToUse(renewals: Renewals): SetsToUse {
-  return { ofCopy, current };
-
   function ofCopy(held: HeldTokens, rejected: string | undefined): TokenSet | undefined {
     const set = rejected === undefined && held.isTrusted() ? held.set : undefined;
     return set && isUsable(held, set) ? set : undefined;
@@ -102,6 +65,11 @@ export function setsToUse(renewals: Renewals): SetsToUse {
     return held.isLive(set) || held.renewing !== undefined || !renewals.blocked(set);
   }
 
+  /**
+   * The set to use: this process's copy while it may be trusted, else the one in the store.
+   *
+   * @throws {NotConnectedError} a look that began after this call found nothing.
+   */
   async function current(held: HeldTokens, rejected: string | undefined): Promise<TokenSet> {
     const { asked } = held;
     // At once: others, whose look is answered before this one's, shall not be handed it.
@@ -118,6 +86,10 @@ export function setsToUse(renewals: Renewals): SetsToUse {
     if (!set) throw new NotConnectedError(held);
     return set;
   }
+}
+
+function isVerdict(error: unknown): boolean {
+  return error instanceof NotConnectedError || error instanceof ReconnectRequiredError;
 }
 
 function rejectsAll(held: HeldTokens): RejectedByApiError {

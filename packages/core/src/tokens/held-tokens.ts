@@ -4,83 +4,14 @@ import type { CheckedStore } from "../store/checked-store.js";
 import { mayReplace } from "../store/compare-and-set.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isExpired, renewalDueAt } from "../vocabulary/token-life.js";
-import { type AccessToken, quietAround, type TokenSet } from "../vocabulary/token-set.js";
+import type { AccessToken, TokenSet } from "../vocabulary/token-set.js";
 import { Rejections } from "./rejected-tokens.js";
 import { longestPauseAfter } from "./renewal-back-off.js";
-
-/** Fields that few sets have. */
-type Marks = Pick<TokenSet, "refusedAt" | "limitedUntil" | "scope">;
-
-/**
- * This process's copy of one retailer's set. It is kept in pieces, because a process may serve a hundred thousand
- * retailers: all that a call needs is the access token, and an object more for each set would be 56 bytes.
- */
-export class HeldSet {
-  /** The copy's access token: the very object that is handed out. */
-  access: AccessToken | undefined = undefined;
-  readonly domainPrefix: DomainPrefix;
-
-  #refreshToken = "";
-  #issuedAt = 0;
-  #version = "";
-  #marks: Marks | undefined = undefined;
-
-  constructor(domainPrefix: DomainPrefix) {
-    this.domainPrefix = domainPrefix;
-  }
-
-  /** The whole set, put together anew for each who asks. */
-  get set(): TokenSet | undefined {
-    const { access, domainPrefix } = this;
-    if (!access) return undefined;
-    return quietAround(access, {
-      domainPrefix,
-      refreshToken: this.#refreshToken,
-      issuedAt: this.#issuedAt,
-      version: this.#version,
-      ...this.#marks,
-    });
-  }
-
-  /** Whether it is a copy of this very set; of none, if there is none. */
-  isCopyOf(set: TokenSet | undefined): boolean {
-    return set === undefined
-      ? this.access === undefined
-      : this.access !== undefined && this.#version === set.version;
-  }
-
-  protected copy(set: TokenSet | undefined): void {
-    this.access = set && Object.freeze(set.access); // it is handed out
-    this.#refreshToken = set?.refreshToken ?? "";
-    this.#issuedAt = set?.issuedAt ?? 0;
-    this.#version = set?.version ?? "";
-    this.#marks = set && marksOf(set);
-  }
-}
-
-function marksOf({ refusedAt, limitedUntil, scope }: TokenSet): Marks | undefined {
-  if (refusedAt === undefined && limitedUntil === undefined && scope === undefined) return undefined;
-  return { refusedAt, limitedUntil, scope } as Marks;
-}
-
-/**
- * Starts work that others may join until it is over. If it fails, it fails for those who joined; the next caller starts
- * anew.
- *
- * @param over is called when the work has settled, before those who joined go on.
- */
-export function untilOver<T>(work: () => Promise<T>, over: () => void): Promise<T> {
-  const flight = (async () => work())(); // work that throws at once rejects
-  flight.then(over, over);
-  return flight;
-}
 
 /** The parts that all retailers of one application share. */
 export interface Surroundings {
   readonly store: CheckedStore;
   readonly clock: () => number;
-  /** What the clock said at first. */
-  readonly startedAt: number;
   readonly cacheMs: number;
   readonly renewEarlyMs: number;
   /** The store did not take a set; this process keeps it and goes on trying. */
@@ -110,30 +41,9 @@ export interface Renewal {
 interface Look {
   readonly order: number;
   readonly at: number;
-  /** Whether no other code has run since it began: then even the strictest caller may share it. */
-  isOfThisTurn: boolean;
   readonly result: Promise<TokenSet | undefined>;
   /** The look that follows, for callers that came after this one had begun. */
   next?: Promise<TokenSet | undefined>;
-}
-
-/**
- * What is under way for a retailer, or not as it should be. A retailer at rest has no such object: a process may serve
- * a hundred thousand of them.
- */
-interface Unsettled {
-  /** The copy as a whole set, once somebody has asked for it: a thousand callers may, while a renewal is under way. */
-  whole: TokenSet | undefined;
-  look: Look | undefined;
-  renewing: Promise<Renewal> | undefined;
-  saving: Promise<void> | undefined;
-  /** Logins and disconnects whose save is under way. */
-  loggingIn: number;
-  /** Answers that may still come after their deadline. */
-  late: number;
-  /** The store holds one of these sets instead of ours; empty if it holds ours. */
-  unsavedOver: readonly TokenSet[];
-  rejections: Rejections | undefined;
 }
 
 /** While the store cannot be written, so many sets that it may hold are remembered. */
@@ -150,13 +60,13 @@ const MOST_UNSAVED = 16;
  * - Unsaved: the store may have taken a save whose answer was lost. While a set is unsaved, every set that the store
  *   may hold is remembered, and any of these may be replaced.
  */
-export class HeldTokens extends HeldSet {
+export class HeldTokens {
+  readonly domainPrefix: DomainPrefix;
+  /** The copy; its access token is the very object that is handed out. */
+  #set: TokenSet | undefined = undefined;
   /** So long after the copy was checked, its token is handed out and nothing else needs to be done. */
   #goodForMs = 0;
-  /**
-   * The copy is the answer to a question; this is when that question was sent. Milliseconds since this process's start,
-   * because V8 keeps small whole numbers without an object.
-   */
+  /** The copy is the answer to a question; this is when that question was sent, epoch milliseconds. */
   #checkedAt: number | undefined = undefined;
 
   readonly #around: Surroundings;
@@ -166,16 +76,25 @@ export class HeldTokens extends HeldSet {
   #asked = 0;
   #answered = 0;
   #client: RetailerClient | undefined = undefined;
-  #unsettled: Unsettled | undefined = undefined;
+  #look: Look | undefined = undefined;
+  #renewing: Promise<Renewal> | undefined = undefined;
+  #saving: Promise<void> | undefined = undefined;
+  /** Logins and disconnects whose save is under way. */
+  #loggingIn = 0;
+  /** Answers that may still come after their deadline. */
+  #late = 0;
+  /** The store holds one of these sets instead of ours; empty if it holds ours. */
+  #unsavedOver: readonly TokenSet[] = NONE;
+  #rejections: Rejections | undefined = undefined;
 
   constructor(domainPrefix: DomainPrefix, around: Surroundings) {
-    super(domainPrefix);
+    this.domainPrefix = domainPrefix;
     this.#around = around;
   }
 
   /** The renewal under way. */
   get renewing(): Promise<Renewal> | undefined {
-    return this.#unsettled?.renewing;
+    return this.#renewing;
   }
 
   /** The client that was kept for the next request of this retailer. */
@@ -188,30 +107,31 @@ export class HeldTokens extends HeldSet {
     return client;
   }
 
-  /** The whole set. At rest it is put together anew for each who asks. */
-  override get set(): TokenSet | undefined {
-    if (!this.#unsettled) return super.set;
-    this.#unsettled.whole ??= super.set;
-    return this.#unsettled.whole;
+  get set(): TokenSet | undefined {
+    return this.#set;
   }
 
-  protected override copy(set: TokenSet | undefined): void {
-    super.copy(set);
-    if (this.#unsettled) this.#unsettled.whole = undefined;
+  get access(): AccessToken | undefined {
+    return this.#set?.access;
+  }
+
+  /** Whether it is a copy of this very set; of none, if there is none. */
+  isCopyOf(set: TokenSet | undefined): boolean {
+    return this.#set?.version === set?.version;
   }
 
   get isUnsaved(): boolean {
-    return this.#unsettled !== undefined && this.#unsettled.unsavedOver.length > 0;
+    return this.#unsavedOver.length > 0;
   }
 
   /** Whether dropping this object would lose something: work under way, or an unsaved set. */
   get isNeeded(): boolean {
-    const { look, renewing, saving, loggingIn, late } = this.#unsettled ?? AT_REST;
-    return Boolean(look || renewing || saving || loggingIn || late) || this.isUnsaved;
+    const isUnderWay = this.#look || this.#renewing || this.#saving || this.#loggingIn || this.#late;
+    return Boolean(isUnderWay) || this.isUnsaved;
   }
 
   get hasRejections(): boolean {
-    return this.#unsettled?.rejections !== undefined;
+    return this.#rejections !== undefined;
   }
 
   /** Another object takes this one's place: callers that still have this one go there. */
@@ -221,7 +141,7 @@ export class HeldTokens extends HeldSet {
 
   /** How long ago the copy was compared with the store, milliseconds. Below 0, if the clock was put back. */
   ageMs(now: number): number {
-    return now - this.#around.startedAt - (this.#checkedAt ?? NEVER);
+    return now - (this.#checkedAt ?? NEVER);
   }
 
   /** Whether the copy's token may be handed out and nothing else needs to be done. Nearly every call ends here. */
@@ -239,7 +159,7 @@ export class HeldTokens extends HeldSet {
   }
 
   isRejected(value: string): boolean {
-    return this.#unsettled?.rejections?.has(value) ?? false;
+    return this.#rejections?.has(value) ?? false;
   }
 
   /** Whether the copy may be used without asking the store. */
@@ -250,17 +170,15 @@ export class HeldTokens extends HeldSet {
 
   /** Notes that the API rejected this set's access token. False: not believed, since the API rejects every token. */
   reject(set: TokenSet): boolean {
-    const unsettled = this.#unsettle();
-    unsettled.rejections ??= new Rejections();
-    const isBelieved = unsettled.rejections.note(set, this.#around.clock());
+    this.#rejections ??= new Rejections();
+    const isBelieved = this.#rejections.note(set, this.#around.clock());
     if (isBelieved) this.#goodForMs = 0;
     return isBelieved;
   }
 
   /** The number that stands for "now" in {@link look} and {@link isSince}: later questions have higher numbers. */
   get asked(): number {
-    const look = this.#unsettled?.look;
-    return look?.isOfThisTurn ? look.order - 1 : this.#asked;
+    return this.#asked;
   }
 
   /** Whether the copy answers a question that was sent after `asked` was read. */
@@ -275,11 +193,11 @@ export class HeldTokens extends HeldSet {
    * @param maxAgeMs a look that began earlier serves while it is younger than this.
    */
   look(asked: number, maxAgeMs: number = this.#around.cacheMs): Promise<TokenSet | undefined> {
-    const look = this.#unsettled?.look;
+    const look = this.#look;
     if (!look) return this.#startLook();
     const ageMs = this.#around.clock() - look.at;
     if (look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs)) return look.result;
-    const after = () => this.#unsettled?.look?.result ?? this.#startLook();
+    const after = () => this.#look?.result ?? this.#startLook();
     look.next ??= look.result.then(after, after);
     return look.next;
   }
@@ -312,7 +230,7 @@ export class HeldTokens extends HeldSet {
   }
 
   #isOlder(stored: TokenSet | undefined, unsaved: TokenSet): boolean {
-    return stored !== undefined && mayReplace(stored, this.#unsettle().unsavedOver, unsaved);
+    return stored !== undefined && mayReplace(stored, this.#unsavedOver, unsaved);
   }
 
   /**
@@ -370,17 +288,16 @@ export class HeldTokens extends HeldSet {
   /** A login or, without a set, a disconnect. `change` writes it to the store without comparing. */
   async logIn(set: TokenSet | undefined, change: () => Promise<void>): Promise<void> {
     const question = this.#ask();
-    this.#unsettle().loggingIn += 1;
+    this.#loggingIn += 1;
     try {
       await change();
     } catch (error) {
       this.#distrust(); // the change may have been made all the same
       throw error;
     } finally {
-      this.#unsettle().loggingIn -= 1;
-      this.#settle();
+      this.#loggingIn -= 1;
     }
-    this.#unsettled?.rejections?.startAnew();
+    this.#rejections?.startAnew();
     if (this.isUnsaved && !this.#agrees(set, question)) {
       await this.saveAgain(); // the store knows whether it is newer than this change
       // Renewed from what the store held after this change was sent, so perhaps from this very login.
@@ -392,40 +309,41 @@ export class HeldTokens extends HeldSet {
 
   /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */
   renewOnce(work: () => Promise<Renewal>): Promise<Renewal> {
-    const unsettled = this.#unsettle();
-    unsettled.renewing ??= untilOver(work, () => {
-      this.#unsettle().renewing = undefined;
-      this.#settle();
-    });
-    return unsettled.renewing;
+    this.#renewing ??= this.#renewal(work);
+    return this.#renewing;
+  }
+
+  async #renewal(work: () => Promise<Renewal>): Promise<Renewal> {
+    try {
+      return await work();
+    } finally {
+      this.#renewing = undefined;
+    }
   }
 
   /** Work whose tokens this object will hold: until it is over, no other object takes this one's place. */
   keepFor(work: Promise<unknown>): void {
-    this.#unsettle().late += 1;
+    this.#late += 1;
     void work.finally(() => {
-      this.#unsettle().late -= 1;
-      this.#settle();
+      this.#late -= 1;
     });
   }
 
   /** Tries again to save the copy. Every use does so until the store takes it. */
   async saveAgain(): Promise<void> {
-    await this.#unsettled?.saving; // that attempt may have begun before this call
+    await this.#saving; // that attempt may have begun before this call
     if (!this.isUnsaved) return;
-    const unsettled = this.#unsettle();
-    unsettled.saving ??= this.#trySaving().finally(() => {
-      this.#unsettle().saving = undefined;
-      this.#settle();
+    this.#saving ??= this.#trySaving().finally(() => {
+      this.#saving = undefined;
     });
-    await unsettled.saving;
+    await this.#saving;
   }
 
   async #trySaving(): Promise<void> {
     const set = this.set;
     const question = this.#ask();
     try {
-      const kept = set && (await this.#around.store.putQuietly(set, this.#unsettle().unsavedOver));
+      const kept = set && (await this.#around.store.putQuietly(set, this.#unsavedOver));
       if (this.#agrees(kept, question)) this.#hold(kept, question);
       else this.#distrust();
     } catch {
@@ -472,9 +390,8 @@ export class HeldTokens extends HeldSet {
   }
 
   async #beforeReplacing(stored: TokenSet): Promise<{ replacing: readonly TokenSet[]; question: Question }> {
-    await this.#unsettled?.saving; // or the store could hold a set that is not in the list
-    const unsavedOver = this.#unsettled?.unsavedOver ?? NONE;
-    const replacing = unsavedOver.length > 0 ? withOneMore(unsavedOver, stored) : [stored];
+    await this.#saving; // or the store could hold a set that is not in the list
+    const replacing = this.isUnsaved ? withOneMore(this.#unsavedOver, stored) : [stored];
     return { replacing, question: this.#ask() };
   }
 
@@ -482,15 +399,10 @@ export class HeldTokens extends HeldSet {
     const { clock } = this.#around;
     const order = this.#asked + 1;
     const result = this.#read();
-    const look: Look = { order, at: clock(), isOfThisTurn: true, result };
-    this.#unsettle().look = look;
-    queueMicrotask(() => {
-      look.isOfThisTurn = false;
-    });
+    const look: Look = { order, at: clock(), result };
+    this.#look = look;
     const over = () => {
-      if (this.#unsettled?.look !== look) return;
-      this.#unsettled.look = undefined;
-      this.#settle();
+      if (this.#look === look) this.#look = undefined;
     };
     result.then(over, over);
     return result;
@@ -525,11 +437,9 @@ export class HeldTokens extends HeldSet {
     unsavedOver: readonly TokenSet[] = NONE,
   ): TokenSet | undefined {
     if (!set || !this.isCopyOf(set)) this.#changes += 1; // to learn that nothing is stored counts, also without a copy
-    this.copy(set);
-    if (unsavedOver.length > 0 || this.isUnsaved) {
-      this.#unsettle().unsavedOver = unsavedOver;
-      this.#settle();
-    }
+    if (set) Object.freeze(set.access); // it is handed out
+    this.#set = set;
+    this.#unsavedOver = unsavedOver;
     this.#answered = Math.max(this.#answered, question?.order ?? 0);
     this.#checked(set, question?.at ?? this.#around.clock());
     return set;
@@ -537,10 +447,10 @@ export class HeldTokens extends HeldSet {
 
   /** The copy was compared with the store at this time; works out until when it may be handed out without more. */
   #checked(set: TokenSet | undefined, at: number): void {
-    const { startedAt, cacheMs, renewEarlyMs } = this.#around;
-    this.#checkedAt = Math.floor(at - startedAt);
+    const { cacheMs, renewEarlyMs } = this.#around;
+    this.#checkedAt = at;
     const isGood = set !== undefined && !this.isUnsaved && this.isLive(set);
-    this.#goodForMs = isGood ? Math.floor(Math.min(cacheMs, renewalDueAt(set, renewEarlyMs) - at)) : 0;
+    this.#goodForMs = isGood ? Math.min(cacheMs, renewalDueAt(set, renewEarlyMs) - at) : 0;
   }
 
   /** Perhaps this very change has replaced the copy: if the store cannot be asked, no token is better than that. */
@@ -554,31 +464,10 @@ export class HeldTokens extends HeldSet {
     this.#checkedAt = undefined;
     this.#goodForMs = 0;
   }
-
-  #unsettle(): Unsettled {
-    this.#unsettled ??= { ...AT_REST };
-    return this.#unsettled;
-  }
-
-  /** Back at rest, if nothing is left to remember. */
-  #settle(): void {
-    if (!this.isNeeded && !this.hasRejections) this.#unsettled = undefined;
-  }
 }
 
 const NONE: readonly never[] = [];
 const NEVER = Number.NEGATIVE_INFINITY;
-
-const AT_REST: Unsettled = {
-  whole: undefined,
-  look: undefined,
-  renewing: undefined,
-  saving: undefined,
-  loggingIn: 0,
-  late: 0,
-  unsavedOver: NONE,
-  rejections: undefined,
-};
 
 /** The store may hold the set from before the first try, or one of the latest tries; the rest is dropped. */
 function withOneMore([first, ...later]: readonly TokenSet[], stored: TokenSet): TokenSet[] {

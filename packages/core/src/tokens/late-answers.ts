@@ -3,12 +3,10 @@ import type { Coming, TokenAnswer } from "../endpoint/token-endpoint.js";
 import { mayReplace } from "../store/compare-and-set.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
-import type { TokenEvents } from "../vocabulary/events.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
-import type { Versions } from "../vocabulary/token-set-versions.js";
+import type { Application } from "./application.js";
 import type { HeldTokens } from "./held-tokens.js";
-import type { BackOff } from "./renewal-back-off.js";
-import { uselessness } from "./renewal-failures.js";
+import { noteLimit, uselessness } from "./renewal-failures.js";
 
 /** Keeps what the service says after the deadline. Nobody waits for it any more, but it holds. */
 export interface LateAnswers {
@@ -20,15 +18,8 @@ export interface LateAnswers {
   saving(held: HeldTokens): Promise<unknown> | undefined;
 }
 
-export interface LateAnswerOptions {
-  backOff: BackOff;
-  versions: Versions;
-  events: TokenEvents;
-  /** Tells all processes of a 429. */
-  limited: (held: HeldTokens, stored: TokenSet, error: RateLimitedError) => Promise<void>;
-}
-
-export function lateAnswers({ backOff, versions, events, limited }: LateAnswerOptions): LateAnswers {
+export function lateAnswers(app: Application): LateAnswers {
+  const { backOff, versions, events } = app;
   const coming = new UnderWay();
   const saving = new UnderWay();
 
@@ -48,8 +39,7 @@ export function lateAnswers({ backOff, versions, events, limited }: LateAnswerOp
   };
 
   async function note(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<boolean> {
-    backOff.failed(held.domainPrefix, error);
-    await limited(held, stored, error);
+    await noteLimit(held, stored, error, app);
     return false;
   }
 

@@ -1,5 +1,5 @@
 import { renewed } from "../endpoint/answered-set.js";
-import type { Late, TokenAnswer, TokenEndpoint } from "../endpoint/token-endpoint.js";
+import type { Late, TokenAnswer } from "../endpoint/token-endpoint.js";
 import { underLock } from "../store/locks.js";
 import {
   isRetailPosError,
@@ -9,15 +9,12 @@ import {
   type RetailPosError,
   TokenEndpointError,
 } from "../vocabulary/errors.js";
-import type { TokenEvents } from "../vocabulary/events.js";
-import type { Lock } from "../vocabulary/lock.js";
 import { limitOf, refusalOf } from "../vocabulary/token-life.js";
 import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
-import type { Versions } from "../vocabulary/token-set-versions.js";
+import type { Application } from "./application.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { lateAnswers } from "./late-answers.js";
-import type { BackOff } from "./renewal-back-off.js";
-import { noteFailure, sharedLimits, uselessness } from "./renewal-failures.js";
+import { noteFailure, noteLimit, uselessness } from "./renewal-failures.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
 export interface Renewals {
@@ -31,21 +28,6 @@ export interface Renewals {
   comingLate(held: HeldTokens): Promise<boolean> | undefined;
   /** Why no token request may go out for this set right now. */
   blocked(set: TokenSet): RetailPosError | undefined;
-  /** Writes on the stored set that the service answered 429, for all processes; if there is one, and the store can. */
-  noteLimit(held: HeldTokens, stored: TokenSet, error: RateLimitedError): Promise<void>;
-}
-
-export interface RenewalOptions {
-  endpoint: TokenEndpoint;
-  backOff: BackOff;
-  lock: Lock;
-  versions: Versions;
-  /** Part of the lock's key: two applications may renew one retailer's tokens side by side. */
-  clientId: string;
-  /** As in the options of `retailPos`. */
-  timeoutMs: number;
-  clock: () => number;
-  events: TokenEvents;
 }
 
 /** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
@@ -53,11 +35,10 @@ const WAIT_FOR_OTHERS_MS = 30_000;
 /** Of the time between two looks no more than this counts: if more has passed, this process stood still. */
 const LOOKS_WITHIN_MS = 1000;
 
-export function renewals(options: RenewalOptions): Renewals {
-  const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = options;
-  const { limited, noteLimit } = sharedLimits(options);
-  const late = lateAnswers({ backOff, versions, events, limited });
-  return { renew, comingLate: late.coming, blocked, noteLimit };
+export function renewals(app: Application): Renewals {
+  const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = app;
+  const late = lateAnswers(app);
+  return { renew, comingLate: late.coming, blocked };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
@@ -69,7 +50,7 @@ export function renewals(options: RenewalOptions): Renewals {
         return await underLock(lock, key, work, others);
       } catch (error) {
         if (error instanceof Blocked) throw error.reason;
-        noteFailure(held, error, options);
+        noteFailure(held, error, app);
         throw error;
       }
     });
@@ -89,7 +70,7 @@ export function renewals(options: RenewalOptions): Renewals {
       const tooLate: Late = (coming) => late.keep(held, stored, coming);
       answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, tooLate);
     } catch (error) {
-      if (error instanceof RateLimitedError) await limited(held, stored, error);
+      if (error instanceof RateLimitedError) await noteLimit(held, stored, error, app);
       if (!(error instanceof ReconnectRequiredError)) throw error;
       return live(held, await newerThanRefused(held, stored));
     }

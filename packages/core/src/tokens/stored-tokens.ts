@@ -1,16 +1,12 @@
 import type { RetailerClient } from "../client/retailer-client.js";
-import type { TokenEndpoint } from "../endpoint/token-endpoint.js";
-import type { CheckedStore } from "../store/checked-store.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import type { TokenEvents } from "../vocabulary/events.js";
-import type { Lock } from "../vocabulary/lock.js";
 import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js";
 import { copied, problemWith, quiet, type TokenSet } from "../vocabulary/token-set.js";
-import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { TokenSource } from "../vocabulary/token-source.js";
+import type { Application } from "./application.js";
 import { HeldTokens } from "./held-tokens.js";
 import { type KnownRetailers, knownRetailers } from "./known-retailers.js";
-import type { BackOff } from "./renewal-back-off.js";
 import { noteFailure } from "./renewal-failures.js";
 import { renewals as newRenewals, type Renewals } from "./renewals.js";
 import { storedTokenSources } from "./stored-token-source.js";
@@ -36,27 +32,13 @@ export interface StoredTokens {
 
 type MakeClient = (domainPrefix: DomainPrefix, source: TokenSource) => RetailerClient;
 
-export interface StoredTokensOptions {
-  endpoint: TokenEndpoint;
-  backOff: BackOff;
-  store: CheckedStore;
-  lock: Lock;
-  versions: Versions;
-  clientId: string;
-  renewEarlyMs: number;
-  cacheMs: number;
-  timeoutMs: number;
-  clock: () => number;
-  events: TokenEvents;
-}
-
-export function storedTokens(options: StoredTokensOptions): StoredTokens {
-  const { store, versions, renewEarlyMs, cacheMs, clock, events } = options;
-  const renewals = newRenewals(options);
-  const unread = (held: HeldTokens, error: unknown) => noteFailure(held, error, options);
-  const around = { store, clock, startedAt: clock(), cacheMs, renewEarlyMs, unsaved: events.unsaved, unread };
+export function storedTokens(app: Application): StoredTokens {
+  const { store, versions, renewEarlyMs, cacheMs, clock, events } = app;
+  const renewals = newRenewals(app);
+  const unread = (held: HeldTokens, error: unknown) => noteFailure(held, error, app);
+  const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread };
   const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
-  const sourceOf = storedTokenSources({ ...options, retailers, renewals });
+  const sourceOf = storedTokenSources(app, retailers, renewals);
 
   return {
     retailers,

@@ -66,7 +66,6 @@ export class RetailPosError extends Error {
   }
 
   static {
-    RetailPosError.prototype.name = "RetailPosError";
     Object.defineProperty(RetailPosError.prototype, brand, { value: true });
   }
 }
@@ -79,9 +78,6 @@ export class InvalidDomainPrefixError extends RetailPosError {
     const problem = "The domain prefix is not one DNS label (letters, digits, hyphens)";
     super("invalid_domain_prefix", 400, why === undefined ? problem : `${problem}: ${why}`);
   }
-  static {
-    InvalidDomainPrefixError.prototype.name = "InvalidDomainPrefixError";
-  }
 }
 
 /** The application's `acceptRetailer` said no to a login as this retailer. Nothing was sent. */
@@ -90,9 +86,6 @@ export class RetailerNotAcceptedError extends RetailPosError {
   constructor(details: RetailPosErrorDetails = {}) {
     const who = details.domainPrefix === undefined ? "This retailer" : `Retailer "${details.domainPrefix}"`;
     super("retailer_not_accepted", 403, `${who} is not accepted here`, details);
-  }
-  static {
-    RetailerNotAcceptedError.prototype.name = "RetailerNotAcceptedError";
   }
 }
 
@@ -106,9 +99,6 @@ export class NotConnectedError extends RetailPosError {
         : `Retailer "${details.domainPrefix}" is not connected`;
     super("not_connected", 401, `${what}; log in with the store first`, details);
   }
-  static {
-    NotConnectedError.prototype.name = "NotConnectedError";
-  }
 }
 
 /** The service refused the refresh token, or the API refuses a personal token: only a person can mend it. */
@@ -116,9 +106,6 @@ export class ReconnectRequiredError extends RetailPosError {
   declare readonly code: "reconnect_required";
   constructor(message: string, details: RetailPosErrorDetails = {}) {
     super("reconnect_required", 401, message, details);
-  }
-  static {
-    ReconnectRequiredError.prototype.name = "ReconnectRequiredError";
   }
 }
 
@@ -151,9 +138,6 @@ export class RateLimitedError extends RetailPosError {
     if (rateLimit) this.rateLimit = rateLimit;
     this.headers = { "Retry-After": String(Math.max(1, Math.ceil((retryAt - now) / 1000))) };
   }
-  static {
-    RateLimitedError.prototype.name = "RateLimitedError";
-  }
 }
 
 /** The token endpoint could not be used: network, timeout, redirect or an unexpected status. */
@@ -181,9 +165,6 @@ export class TokenEndpointError extends RetailPosError {
     if (details.error !== undefined) this.error = details.error;
     if (details.errorDescription !== undefined) this.errorDescription = details.errorDescription;
   }
-  static {
-    TokenEndpointError.prototype.name = "TokenEndpointError";
-  }
 }
 
 /** The token endpoint answered 2xx with something that is no usable token response (2.2). */
@@ -191,9 +172,6 @@ export class TokenResponseError extends RetailPosError {
   declare readonly code: "bad_token_response";
   constructor(message: string, details: RetailPosErrorDetails = {}) {
     super("bad_token_response", 502, message, details);
-  }
-  static {
-    TokenResponseError.prototype.name = "TokenResponseError";
   }
 }
 
@@ -218,9 +196,6 @@ export class ClientRefusedError extends RetailPosError {
     );
     this.error = error;
   }
-  static {
-    ClientRefusedError.prototype.name = "ClientRefusedError";
-  }
 }
 
 /** The operation of the store, or of the lock, that failed. */
@@ -238,9 +213,6 @@ export class StoreFailedError extends RetailPosError {
   constructor(operation: StoreOperation, problem: string, details: RetailPosErrorDetails = {}) {
     super("store_failed", 503, problem, details);
     this.operation = operation;
-  }
-  static {
-    StoreFailedError.prototype.name = "StoreFailedError";
   }
 }
 
@@ -260,10 +232,23 @@ export class StoredTokensError extends RetailPosError {
       details,
     );
   }
-  static {
-    StoredTokensError.prototype.name = "StoredTokensError";
-  }
 }
+
+// On the prototypes, so that a name is no field of each error, and stays when code is made smaller.
+const NAMED = {
+  RetailPosError,
+  InvalidDomainPrefixError,
+  RetailerNotAcceptedError,
+  NotConnectedError,
+  ReconnectRequiredError,
+  RateLimitedError,
+  TokenEndpointError,
+  TokenResponseError,
+  ClientRefusedError,
+  StoreFailedError,
+  StoredTokensError,
+};
+for (const [name, { prototype }] of Object.entries(NAMED)) prototype.name = name;
 
 /** Every error of this library, by `code`. */
 export type AnyRetailPosError =

@@ -131,6 +131,8 @@ export interface TokenEvents {
   unsaved(domainPrefix: DomainPrefix, error: unknown): void;
   /** @param domainPrefix the retailer, if the error does not say: a lock has keys, no retailers. */
   storeFailed(error: StoreFailedError, domainPrefix?: DomainPrefix): void;
+  /** @param domainPrefix absent if what the login came with is no domain prefix. */
+  exchangeFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
   /** @param domainPrefix absent if what the caller gave is no domain prefix. */
   callerFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
   /** The same, for what asks for no token: an error that the store told already is not told again. */
@@ -169,6 +171,8 @@ export function tokenEvents(
         operation: error.operation,
         error,
       }),
+    exchangeFailed: (domainPrefix, error) =>
+      tell(observe, { type: "exchange_failed", ...about(domainPrefix), at: clock(), error }),
     askFailed(error) {
       if (!isRetailPosError(error) || error.code === "store_failed") return; // a program's mistake, or told
       callerFailed(error.domainPrefix as DomainPrefix | undefined, error);

@@ -41,22 +41,14 @@ export function isBearerValue(value: unknown): value is string {
 
 /** A copy of a token set that can be printed (`console.log`, `util.inspect`) without showing a token. */
 export function quiet(set: TokenSet): TokenSet {
-  return quietAround(quietAccess(set.access), set);
-}
-
-/** The same, with an access token that can be printed already and need not be copied. */
-export function quietAround(access: AccessToken, set: Omit<TokenSet, "access">): TokenSet {
-  const { domainPrefix, refreshToken, issuedAt, version } = set;
-  const copy = { domainPrefix, access, refreshToken, issuedAt, version, [INSPECT]: undefined };
+  const { domainPrefix, access, refreshToken, issuedAt, version } = set;
+  const copy = { domainPrefix, access: quietAccess(access), refreshToken, issuedAt, version };
   return hidden(withOptional(copy, set), withoutTokens);
 }
 
 /** The same for a token that is handed out. */
 export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
-  return hidden(
-    isGiven(expiresAt) ? { value, expiresAt, [INSPECT]: undefined } : { value, [INSPECT]: undefined },
-    withoutValue,
-  );
+  return hidden(isGiven(expiresAt) ? { value, expiresAt } : { value }, withoutValue);
 }
 
 /**
@@ -130,21 +122,11 @@ function isInstant(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/**
- * Not enumerable, so copies, comparisons and JSON see plain data only.
- *
- * @param object one with room for the property: V8 would put what is added to it into an object of 40 bytes.
- */
-function hidden<T extends { [INSPECT]: undefined }>(object: T, shown: (this: T) => object): T {
-  return Object.defineProperty(object, INSPECT, {
-    value: shown,
-    enumerable: false,
-    writable: false,
-    configurable: false,
-  });
+/** Not enumerable, so copies, comparisons and JSON see plain data only. */
+function hidden<T extends object>(object: T, shown: (this: T) => object): T {
+  return Object.defineProperty(object, INSPECT, { value: shown });
 }
 
-// One function for all sets: there may be a million.
 function withoutTokens(this: TokenSet): object {
   const { domainPrefix, issuedAt, version } = this;
   const shown = { domainPrefix, access: "[hidden]", refreshToken: "[hidden]", issuedAt, version };

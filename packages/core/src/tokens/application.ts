@@ -1,0 +1,22 @@
+import type { TokenEndpoint } from "../endpoint/token-endpoint.js";
+import type { CheckedStore } from "../store/checked-store.js";
+import type { TokenEvents } from "../vocabulary/events.js";
+import type { Lock } from "../vocabulary/lock.js";
+import type { Versions } from "../vocabulary/token-set-versions.js";
+import type { BackOff } from "./renewal-back-off.js";
+
+/** What all retailers of one client share: its settings, and the parts that it works with. */
+export interface Application {
+  /** Part of each lock's key: two applications may renew one retailer's tokens side by side. */
+  readonly clientId: string;
+  readonly renewEarlyMs: number;
+  readonly cacheMs: number;
+  readonly timeoutMs: number;
+  readonly clock: () => number;
+  readonly endpoint: TokenEndpoint;
+  readonly store: CheckedStore;
+  readonly lock: Lock;
+  readonly versions: Versions;
+  readonly backOff: BackOff;
+  readonly events: TokenEvents;
+}
