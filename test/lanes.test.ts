@@ -10,9 +10,9 @@ test("each test file is in one lane", () => {
 });
 
 test.each([
-  { file: "packages/core/src/token-response.test.ts", lane: fast, why: "imports values alone" },
-  { file: "packages/core/src/stored-tokens.races.test.ts", lane: fast, why: "has a service in memory" },
-  { file: "packages/core/src/stored-tokens.process.test.ts", lane: real, why: "starts a process itself" },
+  { file: "packages/core/src/endpoint/token-response.test.ts", lane: fast, why: "imports values alone" },
+  { file: "packages/core/src/tokens/stories/races.test.ts", lane: fast, why: "has a service in memory" },
+  { file: "packages/core/src/tokens/stories/process.test.ts", lane: real, why: "starts a process itself" },
   { file: "packages/express-bearer/src/bearer.test.ts", lane: real, why: "starts a server in a helper" },
   { file: "packages/store-redis/src/lock.test.ts", lane: real, why: "talks to Redis in a helper" },
   { file: "test/matrix.test.ts", lane: real, why: "imports packages that start servers" },

@@ -243,8 +243,8 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "a 429 is not noted for the others",
-    "return held.note(stored, quiet({ ...stored, version: versions.next(), limitedUntil: retryAt }));",
-    "return Promise.resolve(void [stored, retryAt, held]);",
+    "if (set) await held.note(set, quiet({ ...set, version: versions.next(), limitedUntil: error.retryAt }));",
+    "void [set, held, versions];",
   ),
   swapped(
     "what could not be saved is dropped",
@@ -253,7 +253,7 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "earlier tries are forgotten",
-    "const replacing = unsavedOver.length > 0 ? withOneMore(unsavedOver, stored) : [stored];",
+    "const replacing = this.isUnsaved ? withOneMore(this.#unsavedOver, stored) : [stored];",
     "const replacing = [stored];",
     { story: "a store that fails" },
   ),
@@ -298,13 +298,8 @@ const ORDER: readonly Mutant[] = [
 const SAVING: readonly Mutant[] = [
   swapped(
     "renewals of one process do not join",
-    "unsettled.renewing ??= untilOver(",
-    "unsettled.renewing = untilOver(",
-  ),
-  swapped(
-    "a retailer is at rest while something is under way",
-    "if (!this.isNeeded && !this.hasRejections) this.#unsettled = undefined;",
-    "this.#unsettled = undefined;",
+    "this.#renewing ??= this.#renewal(work);",
+    "this.#renewing = this.#renewal(work);",
   ),
   dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();", {
     story: "a store that fails",

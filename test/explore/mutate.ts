@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { filesIn } from "../support/files.js";
 import { root } from "../support/sources.js";
 import type { Change } from "./core.js";
 import type { Mutant } from "./mutants.js";
@@ -21,9 +22,8 @@ export function changeFor(mutant: Mutant): Change {
 }
 
 function sources(): [file: string, source: string][] {
-  const folder = `${root}packages/core/src/`;
-  const files = readdirSync(folder).filter((file) => file.endsWith(".ts") && !file.includes(".test."));
-  return files.map((file) => [`/core/src/${file}`, readFileSync(folder + file, "utf8")]);
+  const files = filesIn("packages/core/src").filter((file) => !file.includes(".test."));
+  return files.map((file) => [`/${file}`, readFileSync(root + file, "utf8")]);
 }
 
 function placesOf(text: string, source: string): number[] {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 /**
  * The same cases on every machine, until somebody asks for others:
  *
- *     FUZZ_SEED=7 FUZZ_RUNS=100000 vitest run packages/core/src/rate-limit.property.test.ts
+ *     FUZZ_SEED=7 FUZZ_RUNS=100000 vitest run packages/core/src/vocabulary/rate-limit.property.test.ts
  *
  * A failure names its seed and the path to the smallest case that shows it. With these as `FUZZ_SEED` and
  * `FUZZ_PATH`, and `-t` with the name of the test, that case is the only one tried. A sequence of commands is

@@ -39,7 +39,6 @@ async function holding(stored: TokenSet) {
   const held = new HeldTokens(SHOP, {
     store: checkedStore({ ...inner, save }, versions, () => {}),
     clock: () => T0,
-    startedAt: T0,
     cacheMs: 10_000,
     renewEarlyMs: 300_000,
     unsaved: () => {},

@@ -9,12 +9,12 @@ import {
   settled,
   start,
   T0,
-} from "../../testing/fake-service.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { NotConnectedError, ReconnectRequiredError } from "../vocabulary/errors.js";
-import type { Lock } from "../vocabulary/lock.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+} from "../../../testing/fake-service.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { NotConnectedError, ReconnectRequiredError } from "../../vocabulary/errors.js";
+import type { Lock } from "../../vocabulary/lock.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
 /** A lock whose lease is always lost: everybody is let in. */

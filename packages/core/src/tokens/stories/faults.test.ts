@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, failureOf, json, type Script, settled, start, T0 } from "../../testing/fake-service.js";
-import { memoryStore } from "../store/memory-store.js";
+import { DAY_MS, failureOf, json, type Script, settled, start, T0 } from "../../../testing/fake-service.js";
+import { memoryStore } from "../../store/memory-store.js";
 import {
   ClientRefusedError,
   RateLimitedError,
   TokenEndpointError,
   TokenResponseError,
-} from "../vocabulary/errors.js";
+} from "../../vocabulary/errors.js";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, failureOf, later, settled, start, T0 } from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { isRetailPosError, NotConnectedError } from "../vocabulary/errors.js";
-import type { TokenSet } from "../vocabulary/token-set.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+import { DAY_MS, failureOf, later, settled, start, T0 } from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { isRetailPosError, NotConnectedError } from "../../vocabulary/errors.js";
+import type { TokenSet } from "../../vocabulary/token-set.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
 

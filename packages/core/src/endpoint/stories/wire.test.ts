@@ -14,13 +14,13 @@ import {
   served,
   shop,
   shown,
-} from "../../testing/token-endpoint.js";
+} from "../../../testing/token-endpoint.js";
 import {
   ClientRefusedError,
   RateLimitedError,
   ReconnectRequiredError,
   TokenEndpointError,
-} from "../vocabulary/errors.js";
+} from "../../vocabulary/errors.js";
 
 describe("a redirect is not followed", () => {
   for (const status of [301, 302, 303, 307, 308]) {

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DAY_MS, failureOf, type Script, settled, start, T0 } from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
-import { NotConnectedError, RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
+import { DAY_MS, failureOf, type Script, settled, start, T0 } from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { NotConnectedError, RateLimitedError, TokenEndpointError } from "../../vocabulary/errors.js";
 
 const down: Script = () => new Response("down", { status: 500 });
 const unhandled: unknown[] = [];

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { connected, retailerClient } from "../../testing/retailer-client.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { personalToken } from "./personal-token.js";
+import { connected, retailerClient } from "../../../testing/retailer-client.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { personalToken } from "../personal-token.js";
 
 describe("an error of the fetch in use", () => {
   const bearer = "Bearer personal-canary";

@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, json, type Script, settled, start, T0 } from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
-import { StoreFailedError } from "../vocabulary/errors.js";
-import type { TokenSet } from "../vocabulary/token-set.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+import { DAY_MS, json, type Script, settled, start, T0 } from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { StoreFailedError } from "../../vocabulary/errors.js";
+import type { TokenSet } from "../../vocabulary/token-set.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const CANARY = {
   code: "canary-code/1+=",

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { DAY_MS, type FakeService, fakeService, settled, start, T0 } from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import type { Lock } from "../vocabulary/lock.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+import { DAY_MS, type FakeService, fakeService, settled, start, T0 } from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import type { Lock } from "../../vocabulary/lock.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 // A long bad day, drawn from a seed: a slow store that loses saves or their answers, an endpoint that fails,
 // callers at any moment. Whatever happened, once all is well again the refresh token that the service accepts

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 
-const core = new URL("../../dist/index.js", import.meta.url).href;
+const core = new URL("../../../dist/index.js", import.meta.url).href;
 
 test("a script that uses the library ends by itself", () => {
   expect(

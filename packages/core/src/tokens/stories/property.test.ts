@@ -1,17 +1,17 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { answered, anything, holds } from "../../../../test/support/fuzz.js";
-import { fakeService, start, T0 } from "../../testing/fake-service.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
+import { answered, anything, holds } from "../../../../../test/support/fuzz.js";
+import { fakeService, start, T0 } from "../../../testing/fake-service.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
 import {
   InvalidDomainPrefixError,
   isRetailPosError,
   NotConnectedError,
   StoredTokensError,
-} from "../vocabulary/errors.js";
-import type { TokenSet } from "../vocabulary/token-set.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+} from "../../vocabulary/errors.js";
+import type { TokenSet } from "../../vocabulary/token-set.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const REFRESH = "canary-refresh /+&=%é";
 const ACCESS = "canary-access";

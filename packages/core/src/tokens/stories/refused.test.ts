@@ -8,12 +8,12 @@ import {
   settled,
   start,
   T0,
-} from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { NotConnectedError, ReconnectRequiredError } from "../vocabulary/errors.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+} from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { NotConnectedError, ReconnectRequiredError } from "../../vocabulary/errors.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
 const HOUR_MS = 3_600_000;

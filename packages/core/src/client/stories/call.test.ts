@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import nock from "nock";
 import { describe, expect, test } from "vitest";
-import { connected, recorder, shop } from "../../testing/retailer-client.js";
-import { NotConnectedError } from "../vocabulary/errors.js";
+import { connected, recorder, shop } from "../../../testing/retailer-client.js";
+import { NotConnectedError } from "../../vocabulary/errors.js";
 
 describe("a call", () => {
   test("carries the bearer and everything the caller gave", async () => {

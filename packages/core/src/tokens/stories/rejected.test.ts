@@ -8,16 +8,16 @@ import {
   settled,
   start,
   T0,
-} from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
+} from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
 import {
   RateLimitedError,
   ReconnectRequiredError,
   TokenEndpointError,
   TokenResponseError,
-} from "../vocabulary/errors.js";
-import type { TokenSource } from "../vocabulary/token-source.js";
+} from "../../vocabulary/errors.js";
+import type { TokenSource } from "../../vocabulary/token-source.js";
 
 test("a live token that the API rejected is renewed, once for all who report it", async () => {
   const { login, service, shop } = start();

@@ -12,9 +12,9 @@ import {
   shop,
   shown,
   T0,
-} from "../../testing/token-endpoint.js";
-import { retailPos } from "../retail-pos.js";
-import { TokenResponseError } from "../vocabulary/errors.js";
+} from "../../../testing/token-endpoint.js";
+import { retailPos } from "../../retail-pos.js";
+import { TokenResponseError } from "../../vocabulary/errors.js";
 
 describe("a 2xx that is no usable token response is a TokenResponseError, for a refresh and for a login:", () => {
   const rows: Array<{ name: string; status?: number; body: unknown }> = [

@@ -15,9 +15,9 @@ import {
   served,
   shop,
   shown,
-} from "../../testing/token-endpoint.js";
-import { retailPos } from "../retail-pos.js";
-import { TokenEndpointError } from "../vocabulary/errors.js";
+} from "../../../testing/token-endpoint.js";
+import { retailPos } from "../../retail-pos.js";
+import { TokenEndpointError } from "../../vocabulary/errors.js";
 
 describe("no error shows a secret, wherever the service or the wire repeats it:", () => {
   const echoes: Array<{ name: string; listener: RequestListener }> = [

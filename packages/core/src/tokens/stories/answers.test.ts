@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { DAY_MS, failureOf, fakeService, json, settled, start, T0 } from "../../testing/fake-service.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { ReconnectRequiredError, TokenResponseError } from "../vocabulary/errors.js";
+import { DAY_MS, failureOf, fakeService, json, settled, start, T0 } from "../../../testing/fake-service.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { ReconnectRequiredError, TokenResponseError } from "../../vocabulary/errors.js";
 
 const SHOP = parseDomainPrefix("shop");
 

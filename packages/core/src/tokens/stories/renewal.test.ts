@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { DAY_MS, fakeService, json, settled, start, T0 } from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
-import type { TokenSet } from "../vocabulary/token-set.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+import { DAY_MS, fakeService, json, settled, start, T0 } from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
+import type { TokenSet } from "../../vocabulary/token-set.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 describe("one renewal for everybody", () => {
   test("a thousand callers at expiry cause one token request and get the same new token", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { bytesOf, sentTwice, shop } from "../../testing/retailer-client.js";
+import { bytesOf, sentTwice, shop } from "../../../testing/retailer-client.js";
 
 describe("after a 401 a body is sent again intact:", () => {
   const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);

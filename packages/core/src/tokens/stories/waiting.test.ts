@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { DAY_MS, failureOf, later, settled, start } from "../../testing/fake-service.js";
-import { memoryStore } from "../store/memory-store.js";
-import type { Lock } from "../vocabulary/lock.js";
+import { DAY_MS, failureOf, later, settled, start } from "../../../testing/fake-service.js";
+import { memoryStore } from "../../store/memory-store.js";
+import type { Lock } from "../../vocabulary/lock.js";
 
 // Two processes share a store. The second one waits for a lock, and may look at the store meanwhile.
 

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
-import { shop } from "../../testing/retailer-client.js";
-import { NotConnectedError } from "../vocabulary/errors.js";
+import { shop } from "../../../testing/retailer-client.js";
+import { NotConnectedError } from "../../vocabulary/errors.js";
 
 // What a caller gives to fetch is read when it is called, as the platform reads it, and let go if it is not sent.
 

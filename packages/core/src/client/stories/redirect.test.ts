@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { alone, served, shop, toNew } from "../../testing/retailer-client.js";
-import { personalToken } from "./personal-token.js";
+import { alone, served, shop, toNew } from "../../../testing/retailer-client.js";
+import { personalToken } from "../personal-token.js";
 
 describe("a redirect, where each retailer has an origin of its own,", () => {
   for (const status of [301, 302, 303, 307, 308]) {

@@ -10,11 +10,11 @@ import {
   settled,
   start,
   T0,
-} from "../../testing/fake-service.js";
-import { retailPos } from "../retail-pos.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { RateLimitedError, ReconnectRequiredError, TokenEndpointError } from "../vocabulary/errors.js";
+} from "../../../testing/fake-service.js";
+import { retailPos } from "../../retail-pos.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { RateLimitedError, ReconnectRequiredError, TokenEndpointError } from "../../vocabulary/errors.js";
 
 // The service answers after the deadline. By then it has ended the refresh token that it was sent (R4).
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { connected, recorder, retailerClient } from "../../testing/retailer-client.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { personalToken } from "./personal-token.js";
+import { connected, recorder, retailerClient } from "../../../testing/retailer-client.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { personalToken } from "../personal-token.js";
 
 describe("an address within baseUrl is", () => {
   const templates = [

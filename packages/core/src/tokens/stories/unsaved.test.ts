@@ -8,13 +8,13 @@ import {
   settled,
   start,
   T0,
-} from "../../testing/fake-service.js";
-import { memoryLock } from "../store/locks.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { NotConnectedError } from "../vocabulary/errors.js";
-import type { TokenSet } from "../vocabulary/token-set.js";
-import type { TokenStore } from "../vocabulary/token-store.js";
+} from "../../../testing/fake-service.js";
+import { memoryLock } from "../../store/locks.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { NotConnectedError } from "../../vocabulary/errors.js";
+import type { TokenSet } from "../../vocabulary/token-set.js";
+import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
 const diskFull = () => Promise.reject<boolean>(new Error("disk full"));

@@ -11,8 +11,8 @@ import {
   served,
   shop,
   T0,
-} from "../../testing/token-endpoint.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
+} from "../../../testing/token-endpoint.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
 
 describe("a token request (4.2, 4.3)", () => {
   test("for a code is a POST with a form, and nothing in the query string", async () => {

@@ -10,13 +10,13 @@ import {
   served,
   shop,
   T0,
-} from "../../testing/token-endpoint.js";
+} from "../../../testing/token-endpoint.js";
 import {
   ClientRefusedError,
   RateLimitedError,
   ReconnectRequiredError,
   TokenEndpointError,
-} from "../vocabulary/errors.js";
+} from "../../vocabulary/errors.js";
 
 describe("429", () => {
   const reset = T0 / 1000 + 30;

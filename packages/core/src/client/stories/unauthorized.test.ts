@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { retailerClient, shop, tokenSet } from "../../testing/retailer-client.js";
-import { memoryStore } from "../store/memory-store.js";
-import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { ReconnectRequiredError } from "../vocabulary/errors.js";
+import { retailerClient, shop, tokenSet } from "../../../testing/retailer-client.js";
+import { memoryStore } from "../../store/memory-store.js";
+import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
+import { ReconnectRequiredError } from "../../vocabulary/errors.js";
 
 describe("a 401", () => {
   test("is answered by one renewal and one retry", async () => {

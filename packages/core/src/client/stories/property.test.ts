@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answered, anything, holds } from "../../../../test/support/fuzz.js";
-import { personalToken } from "./personal-token.js";
-import type { RetailerClient } from "./retailer-client.js";
+import { answered, anything, holds } from "../../../../../test/support/fuzz.js";
+import { personalToken } from "../personal-token.js";
+import type { RetailerClient } from "../retailer-client.js";
 
 const TOKEN = "the-bearer";
 const BASES = [
