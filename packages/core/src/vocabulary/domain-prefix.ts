@@ -5,18 +5,16 @@ import { InvalidDomainPrefixError, kindOf } from "./errors.js";
  * Only {@link parseDomainPrefix} makes one, so it is safe in a host name, a store key or a log line.
  */
 export type DomainPrefix = string & {
-  /** For the compiler only: no text has it. */
+  /** For the compiler only; no text has this property. */
   readonly __brand: "DomainPrefix";
 };
 
-/**
- * One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, 63 characters at most. No broken Punycode.
- */
+/** One DNS label (RFC 1123, section 2.1): letters, digits and inner hyphens, at most 63 characters. */
 const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * Checks a stranger's text and returns it lower-cased. Nothing is trimmed or decoded: text that is not already one
- * DNS label is refused, because a client secret is about to be posted to the host that is built from it.
+ * Checks untrusted text and returns it lower-cased. The text has to be one DNS label as it is, without broken Punycode;
+ * nothing is trimmed or decoded. Core sends the client secret to the host that it builds from the result.
  *
  * @throws {InvalidDomainPrefixError} for anything else; the error does not repeat the input.
  */

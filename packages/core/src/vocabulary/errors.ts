@@ -1,6 +1,6 @@
 import type { RateLimit } from "./rate-limit.js";
 
-/** One stable word for each kind of failure; each belongs to one class below. */
+/** The `code` of each error class below. Codes do not change between versions. */
 export type RetailPosErrorCode =
   | "invalid_domain_prefix"
   | "retailer_not_accepted"
@@ -13,7 +13,7 @@ export type RetailPosErrorCode =
   | "store_failed"
   | "bad_stored_tokens";
 
-/** Details that every error of this library may carry besides its message. */
+/** Details that every error of this library may have besides its message. */
 export interface RetailPosErrorDetails {
   /** The retailer concerned, if one is known. */
   readonly domainPrefix?: string | undefined;
@@ -21,22 +21,22 @@ export interface RetailPosErrorDetails {
   readonly cause?: unknown;
 }
 
-// Registered, so that two copies of this package in one process recognise each other's errors.
+// In the global symbol registry, so that two copies of this package recognise each other's errors.
 const brand = Symbol.for("@retail-pos/core/error");
 
 /**
- * Base of all errors of this library. `status`, `statusCode`, `headers`, `expose` and `getResponse` are what Express,
- * Koa, Fastify, Nest and Hono look at, so their default error handlers answer right. No token, code or client secret
- * is ever in a message, a property or a cause.
+ * Base of all errors of this library. The default error handlers of Express, Koa, Fastify, Nest and Hono read `status`,
+ * `statusCode`, `headers`, `expose` or `getResponse`, and so answer correctly. No message, property or cause shows a
+ * token, a code or the client secret.
  */
 export class RetailPosError extends Error {
-  /** Which of the errors it is; TypeScript tells the class by it after {@link isRetailPosError}. */
+  /** Which error it is; after {@link isRetailPosError}, TypeScript knows the class by it. */
   readonly code: RetailPosErrorCode;
-  /** The HTTP status an application's error handler should answer with. */
+  /** The HTTP status that an application's error handler should answer with. */
   readonly status: number;
-  /** The same, under the name that Fastify and Nest look for. */
+  /** The same, under the name that Fastify and Nest read. */
   readonly statusCode: number;
-  /** Whether the message may be shown to the person at the other end (true below 500). */
+  /** Whether the message may be shown to the person in the browser; `true` if `status` is below 500. */
   readonly expose: boolean;
   /** Headers for that answer, for example `Retry-After`. */
   declare readonly headers?: Readonly<Record<string, string>>;
@@ -58,8 +58,9 @@ export class RetailPosError extends Error {
   }
 
   /**
-   * The answer for the person at the other end, as Hono's default error handler wants it: `status`, `headers`, and in
-   * plain text the message, or the status's own words if the message is not for everybody (`expose`). New at each call.
+   * The answer for the person in the browser, as Hono's default error handler needs it: `status`, `headers`, and as
+   * plain text the message, or only the status's reason phrase if `expose` is `false`. Each call makes a new
+   * `Response`.
    */
   getResponse(): Response {
     return responseTo(this);
@@ -73,7 +74,7 @@ export class RetailPosError extends Error {
 /** A domain prefix is not one DNS label. Nothing was sent. */
 export class InvalidDomainPrefixError extends RetailPosError {
   declare readonly code: "invalid_domain_prefix";
-  /** @param why what came instead, in words that do not show it. */
+  /** @param why describes the value that was given, without showing it. */
   constructor(why?: string) {
     const problem = "The domain prefix is not one DNS label (letters, digits, hyphens)";
     super("invalid_domain_prefix", 400, why === undefined ? problem : `${problem}: ${why}`);
@@ -101,7 +102,10 @@ export class NotConnectedError extends RetailPosError {
   }
 }
 
-/** The service refused the refresh token, or the API refuses a personal token: only a person can mend it. */
+/**
+ * The service refused the refresh token: a person has to log in with the store again. Or the API refused a Personal
+ * Token.
+ */
 export class ReconnectRequiredError extends RetailPosError {
   declare readonly code: "reconnect_required";
   constructor(message: string, details: RetailPosErrorDetails = {}) {
@@ -110,24 +114,25 @@ export class ReconnectRequiredError extends RetailPosError {
 }
 
 /**
- * Nothing is sent to this retailer's token endpoint before `retryAt`. It answered 429 (section 8); or this is a login,
- * and the last code was refused, too many wait, or what is left of the limit is kept for renewals. The message says.
+ * Core sends nothing to this retailer's token endpoint before `retryAt`. The endpoint answered 429 (section 8). Or this
+ * is a login, and the service refused the last code, too many logins wait, or the rest of the rate limit is kept for
+ * renewals. The message says which.
  */
 export class RateLimitedError extends RetailPosError {
   declare readonly code: "rate_limited";
-  /** When the next token request for this retailer may go out, epoch milliseconds. */
+  /** When the next token request for this retailer may be sent, epoch milliseconds. */
   readonly retryAt: number;
-  /** The service's rate limit, if it said one that is usable. */
+  /** The service's rate limit, if an answer had a usable one. */
   declare readonly rateLimit?: RateLimit;
   declare readonly headers: Readonly<Record<string, string>>;
 
-  /** @param now the instant the error is made, epoch milliseconds; `Retry-After` counts from it. */
+  /** @param now the current time, epoch milliseconds; `Retry-After` counts from it. */
   constructor(
     retryAt: number,
     now: number,
     rateLimit?: RateLimit,
     details: RetailPosErrorDetails & {
-      /** What the token endpoint's retry waits for, after "The token endpoint"; default "is rate limited". */
+      /** The reason, completing the sentence "The token endpoint ..."; default "is rate limited". */
       why?: string;
     } = {},
   ) {
@@ -140,20 +145,22 @@ export class RateLimitedError extends RetailPosError {
   }
 }
 
-/** The token endpoint could not be used: network, timeout, redirect or an unexpected status. */
+/** The token request failed: network, timeout, redirect or an unexpected status. */
 export class TokenEndpointError extends RetailPosError {
   declare readonly code: "token_endpoint_failed";
-  /** The HTTP status the token endpoint answered with, if it answered. */
+  /** The HTTP status that the token endpoint answered with, if it answered. */
   declare readonly endpointStatus?: number;
-  /** The OAuth error code of the answer (RFC 6749, section 5.2), if it named one. */
+  /** The OAuth error code of the answer (RFC 6749, section 5.2), if it had one. */
   declare readonly error?: string;
-  /** The answer's `error_description`, cleaned of control characters and of everything secret. */
+  /** The answer's `error_description`, without control characters and secrets. */
   declare readonly errorDescription?: string;
 
   constructor(
     message: string,
     details: RetailPosErrorDetails & {
-      /** What an HTTP handler should answer; default 502. 403 for a code that the service refused. */
+      /**
+       * The HTTP status that an error handler should answer with; default 502, and 403 if the service refused a code.
+       */
       status?: 403 | undefined;
       endpointStatus?: number | undefined;
       error?: string | undefined;
@@ -167,7 +174,7 @@ export class TokenEndpointError extends RetailPosError {
   }
 }
 
-/** The token endpoint answered 2xx with something that is no usable token response (2.2). */
+/** The token endpoint answered 2xx, but the body is not a usable token response (2.2). */
 export class TokenResponseError extends RetailPosError {
   declare readonly code: "bad_token_response";
   constructor(message: string, details: RetailPosErrorDetails = {}) {
@@ -177,11 +184,11 @@ export class TokenResponseError extends RetailPosError {
 
 /**
  * The API answers 401 to a token that was only just issued, so another token would not help. `fetch` then returns the
- * API's own answer. Users see a {@link TokenResponseError}; the difference matters inside core only.
+ * API's own answer. For users it is a {@link TokenResponseError}; only core uses the difference.
  */
 export class RejectedByApiError extends TokenResponseError {}
 
-/** The service refuses the application's own credentials: nobody should be sent to log in. */
+/** The service refuses the application's own credentials. A login would not help: check the settings. */
 export class ClientRefusedError extends RetailPosError {
   declare readonly code: "client_refused";
   /** `invalid_client` or `unauthorized_client` (RFC 6749, section 5.2). */
@@ -202,8 +209,8 @@ export class ClientRefusedError extends RetailPosError {
 export type StoreOperation = "load" | "save" | "remove" | "list" | "claim" | "lock";
 
 /**
- * The store rejected or did not answer, or the lock could not be taken. Nothing is wrong with the retailer's login:
- * try again when the store is back. `cause` is the store's error, without secrets.
+ * The store rejected or did not answer, or the lock could not be taken. The retailer's login is not affected: try again
+ * when the store works. `cause` is the store's error, without secrets.
  */
 export class StoreFailedError extends RetailPosError {
   declare readonly code: "store_failed";
@@ -216,14 +223,14 @@ export class StoreFailedError extends RetailPosError {
   }
 }
 
-/** A store returned a record that is no token set of this retailer. It is left as it is. */
+/** A store returned a record that is not a token set of this retailer. Core does not change the record. */
 export class StoredTokensError extends RetailPosError {
   declare readonly code: "bad_stored_tokens";
-  /** Nothing is wrong with the record, but another application (client id) keeps it here; a login changes nothing. */
+  /** Whether the record is a valid one of another application (client id). Logging in again would not help then. */
   get isOfAnotherApplication(): boolean {
     return false;
   }
-  /** @param remedy ends the message: how to mend it, or that nothing was changed. */
+  /** @param remedy the last sentence of the message: what to do, or that nothing was changed. */
   constructor(problem: string, details: RetailPosErrorDetails = {}, remedy = "Logging in again replaces it") {
     super(
       "bad_stored_tokens",
@@ -234,7 +241,7 @@ export class StoredTokensError extends RetailPosError {
   }
 }
 
-// On the prototypes, so that a name is no field of each error, and stays when code is made smaller.
+// On the prototypes, so that `name` is not a field of each error, and a minifier does not change it.
 const NAMED = {
   RetailPosError,
   InvalidDomainPrefixError,
@@ -264,14 +271,14 @@ export type AnyRetailPosError =
   | StoredTokensError;
 
 /**
- * Whether an error is one of this library's, also when it comes from another copy of the package. Its `code`
- * then tells TypeScript the class: behind `error.code === "rate_limited"` there is a `retryAt`.
+ * Whether an error is one of this library's, also if it comes from another copy of the package. TypeScript then knows
+ * the class by its `code`: after `error.code === "rate_limited"` there is a `retryAt`.
  */
 export function isRetailPosError(error: unknown): error is AnyRetailPosError {
   return typeof error === "object" && error !== null && (error as { [brand]?: unknown })[brand] === true;
 }
 
-/** Whether the store or the lock failed, also as another copy of the package says it. */
+/** Whether the error is a `StoreFailedError`, also one from another copy of the package. */
 export function isStoreFailure(error: unknown): error is StoreFailedError {
   return isRetailPosError(error) && error.code === "store_failed";
 }
@@ -290,7 +297,7 @@ const REASONS: Record<number, string> = {
   503: "Service Unavailable",
 };
 
-/** The answer of an HTTP handler to an error of ours. It has the message only if anybody may see it. */
+/** The HTTP answer for one of our errors. It contains the message only if `expose` is `true`. */
 export function responseTo(error: {
   readonly status: number;
   readonly message: string;
@@ -305,7 +312,7 @@ export function responseTo(error: {
   return new Response(expose ? message : (REASONS[status] ?? "Error"), { status, headers });
 }
 
-/** A value of the wrong kind, in words that do not show it. */
+/** Names the kind of a value, for messages that must not show the value. */
 export function kindOf(value: unknown): string {
   if (value === undefined || value === null || typeof value === "boolean") return String(value);
   if (value === "") return "an empty text";

@@ -23,13 +23,13 @@ export type RetailPosEvent =
       readonly type: "connected";
     })
   | (EventBase & {
-      /** The retailer was forgotten. */
+      /** The retailer's tokens were removed from the store. */
       readonly type: "disconnected";
     })
   | (EventBase & {
       /** A new access token was stored. */
       readonly type: "renewed";
-      /** Whether with a new refresh token (R4). */
+      /** Whether the service also sent a new refresh token (R4). */
       readonly rotated: boolean;
       /** From the token request to the end of the save, milliseconds by the real clock. */
       readonly tookMs: number;
@@ -39,15 +39,15 @@ export type RetailPosEvent =
       readonly type: "renewal_failed";
       /** What went wrong; one of this library's errors, or the store's. */
       readonly error: unknown;
-      /** Whether callers noticed nothing, because the held token still lives. */
+      /** Whether callers got the cached token, because it is still valid. */
       readonly servedHeldToken: boolean;
     })
   | (EventBase & {
-      /** The token endpoint answered 429: nothing goes out for this retailer for a while. */
+      /** The token endpoint answered 429: no token request is sent for this retailer until `retryAt`. */
       readonly type: "rate_limited";
-      /** Until when, epoch milliseconds. */
+      /** When the next token request may be sent, epoch milliseconds. */
       readonly retryAt: number;
-      /** The service's rate limit, if it said one that is usable. */
+      /** The service's rate limit, if the answer had a usable one. */
       readonly rateLimit: RateLimit | undefined;
     })
   | (EventBase & {
@@ -55,13 +55,13 @@ export type RetailPosEvent =
       readonly type: "reconnect_required";
     })
   | (EventBase & {
-      /** The store did not take a new set; this process keeps it and goes on trying. Look at the store. */
+      /** The store did not save a new set; this process keeps it and tries again. Check the store. */
       readonly type: "unsaved";
       /** The store's error. */
       readonly error: unknown;
     })
   | (EventBase & {
-      /** A request to the token endpoint is over; exactly one event for each that was sent. */
+      /** A request to the token endpoint has ended; there is exactly one event for each request. */
       readonly type: "token_request";
       /** `authorization_code` for a login, `refresh_token` for a renewal. */
       readonly grant: "authorization_code" | "refresh_token";
@@ -75,7 +75,7 @@ export type RetailPosEvent =
       readonly error?: unknown;
     })
   | (Partial<EventBase> & {
-      /** A login's code was not traded for tokens. */
+      /** A login's code was not exchanged for tokens. */
       readonly type: "exchange_failed";
       /** Epoch milliseconds. */
       readonly at: number;
@@ -84,8 +84,8 @@ export type RetailPosEvent =
     })
   | (Partial<EventBase> & {
       /**
-       * Somebody asked for a token and got an error; one for each caller. Also an error of `connect`, `disconnect` or
-       * `status` that no other event tells: a bad domain prefix, or a record that is unusable.
+       * A caller asked for a token and got an error; one event for each caller. Also an error of `connect`,
+       * `disconnect` or `status` that has no other event: a bad domain prefix, or an unusable record.
        */
       readonly type: "caller_failed";
       /** Epoch milliseconds. */
@@ -94,7 +94,7 @@ export type RetailPosEvent =
       readonly error: unknown;
     })
   | (Partial<EventBase> & {
-      /** The store or the lock rejected or did not answer; told once, however often it was tried. */
+      /** The store rejected or did not answer, or the lock rejected; one event, however often core tried. */
       readonly type: "store_failed";
       /** Epoch milliseconds. */
       readonly at: number;
@@ -104,14 +104,14 @@ export type RetailPosEvent =
       readonly error: unknown;
     });
 
-/** Tells an observer; one that throws or rejects disturbs nothing, also if its promise is of another realm. */
+/** Calls an observer and ignores its errors, also those of a promise from another realm. */
 export function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
   try {
     const answer = observe?.(event);
-    // If its `then` throws, the promise around it rejects.
+    // A new promise around it: it rejects even if the `then` of the answer throws.
     if (isObject(answer)) new Promise((resolve) => resolve(answer)).catch(() => {});
   } catch {
-    // An observer's mistake is not the caller's.
+    // The caller must not get an error that the observer made.
   }
 }
 
@@ -123,19 +123,19 @@ function isObject(value: unknown): boolean {
 export interface TokenEvents {
   connected(domainPrefix: DomainPrefix): void;
   disconnected(domainPrefix: DomainPrefix): void;
-  /** @param beganAt when the token request was sent, as `performance.now()` says it. */
+  /** @param beganAt when the token request was sent, by `performance.now()`. */
   renewed(stored: TokenSet, next: TokenSet, beganAt: number): void;
   renewalFailed(domainPrefix: DomainPrefix, error: unknown, servedHeldToken: boolean): void;
   rateLimited(domainPrefix: DomainPrefix, error: RateLimitedError): void;
   reconnectRequired(domainPrefix: DomainPrefix): void;
   unsaved(domainPrefix: DomainPrefix, error: unknown): void;
-  /** @param domainPrefix the retailer, if the error does not say: a lock has keys, no retailers. */
+  /** @param domainPrefix the retailer, if the error names none: a lock knows keys, not retailers. */
   storeFailed(error: StoreFailedError, domainPrefix?: DomainPrefix): void;
-  /** @param domainPrefix absent if what the login came with is no domain prefix. */
+  /** @param domainPrefix absent if the login's domain prefix is not valid. */
   exchangeFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
-  /** @param domainPrefix absent if what the caller gave is no domain prefix. */
+  /** @param domainPrefix absent if the caller's domain prefix is not valid. */
   callerFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
-  /** The same, for what asks for no token: an error that the store told already is not told again. */
+  /** The same for calls other than `token`. A store's failure is left out: it has had its event. */
   askFailed(error: unknown): void;
 }
 
@@ -174,7 +174,7 @@ export function tokenEvents(
     exchangeFailed: (domainPrefix, error) =>
       tell(observe, { type: "exchange_failed", ...about(domainPrefix), at: clock(), error }),
     askFailed(error) {
-      if (!isRetailPosError(error) || error.code === "store_failed") return; // a program's mistake, or told
+      if (!isRetailPosError(error) || error.code === "store_failed") return; // a `TypeError`, or reported already
       callerFailed(error.domainPrefix as DomainPrefix | undefined, error);
     },
   };

@@ -1,4 +1,4 @@
-/** The token endpoint's limit, as the headers of every answer say it (section 8). */
+/** The token endpoint's rate limit, from the headers of an answer (section 8). */
 export interface RateLimit {
   /** Requests allowed in the current window. */
   readonly limit?: number;
@@ -8,14 +8,14 @@ export interface RateLimit {
   readonly resetAt?: number;
 }
 
-/** A number of seconds beyond this (the year 5138) is in milliseconds, or nonsense. */
+/** An instant in seconds beyond this (the year 5138) is really in milliseconds, or wrong. */
 export const LAST_PLAUSIBLE_SECOND = 1e11;
 
 /**
- * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset` (section 8), in any letter case. A header
- * that is no whole number of at least zero is left out.
+ * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset` (section 8), in any letter case. A header whose value is not a
+ * whole number of 0 or more is left out.
  *
- * @returns `undefined` when none of the three is usable.
+ * @returns `undefined` if none of the three is usable.
  */
 export function parseRateLimit(
   headers: Headers | Record<string, string | string[] | undefined>,
@@ -25,7 +25,6 @@ export function parseRateLimit(
   const reset = wholeNumber(header(headers, "x-ratelimit-reset"));
   const resetAt = reset !== undefined && reset < LAST_PLAUSIBLE_SECOND ? reset * 1000 : undefined;
   if (limit === undefined && remaining === undefined && resetAt === undefined) return undefined;
-  // Field by field: conditional spreads cost 2 % of a token request.
   const rateLimit: { -readonly [field in keyof RateLimit]: RateLimit[field] } = {};
   if (limit !== undefined) rateLimit.limit = limit;
   if (remaining !== undefined) rateLimit.remaining = remaining;
@@ -37,8 +36,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * When the next request may go out after a 429: at the reset; a minute from now if the reset is missing or already
- * past; never more than an hour from now, even if the service says so.
+ * When the next request may be sent after a 429: at the reset; a minute from now if the reset is missing or already
+ * past; at most an hour from now, even if the service names a later reset.
  */
 export function retryAtOf(rateLimit: RateLimit | undefined, now: number): number {
   const resetAt = rateLimit?.resetAt;
@@ -49,7 +48,7 @@ function header(
   headers: Headers | Record<string, string | string[] | undefined>,
   lowerCaseName: string,
 ): string | undefined {
-  // Not instanceof: another copy of fetch has a Headers of its own.
+  // Not `instanceof`, because another copy of fetch has its own `Headers` class.
   if (typeof headers.get === "function") return headers.get(lowerCaseName) ?? undefined;
   for (const [name, value] of Object.entries(headers)) {
     if (name.toLowerCase() === lowerCaseName && value !== undefined)

@@ -3,27 +3,27 @@ import type { TokenSet } from "./token-set.js";
 
 /** Facts about a connected retailer, without a token. */
 export interface RetailerStatus {
-  /** Who it is. */
+  /** The retailer. */
   readonly domainPrefix: DomainPrefix;
   /** When the token request behind its tokens was sent, epoch milliseconds. */
   readonly issuedAt: number;
   /** When its access token ends, epoch milliseconds; absent if the service named no usable expiry. */
   readonly expiresAt?: number;
-  /** When the service refused its refresh token, epoch milliseconds, if it did: it has to log in again. */
+  /** When the service refused its refresh token, epoch milliseconds, if it did: the retailer has to log in again. */
   readonly refusedAt?: number;
   /** The granted scope, if the service said one. */
   readonly scope?: string;
 }
 
-/** The fields as a store kept them; a database gives `null` for a field that is not there. */
-type Kept = { readonly [field in keyof RetailerStatus]?: unknown };
+/** The fields as a database returns them; some databases return `null` for a missing field. */
+type StoredFields = { readonly [field in keyof RetailerStatus]?: unknown };
 
 /**
- * For those who write a store: one entry of its `list`.
+ * Makes one entry of a store's `list`, for those who write a store.
  *
- * @param kept the fields as the database gives them; instants are numbers, absent fields may be `null`.
- * @returns `undefined` if the record is no retailer's, because somebody edited it. The list leaves it out; the error of
- * a call for that retailer says what is wrong with it.
+ * @param fields as the database returns them; instants are numbers, and a missing field may be `null`.
+ * @returns `undefined` if the fields describe no retailer, for example because somebody edited the record. Leave it out
+ * of the list; a call for that retailer then reports what is wrong with the record.
  */
 export function retailerStatus({
   domainPrefix,
@@ -31,7 +31,7 @@ export function retailerStatus({
   expiresAt,
   refusedAt,
   scope,
-}: Kept): RetailerStatus | undefined {
+}: StoredFields): RetailerStatus | undefined {
   if (!isDomainPrefix(domainPrefix) || !isInstant(issuedAt)) return undefined;
   const status: { -readonly [field in keyof RetailerStatus]: RetailerStatus[field] } = {
     domainPrefix,
@@ -49,7 +49,7 @@ export function retailerStatus({
   return typeof scope === "string" ? { ...status, scope } : undefined;
 }
 
-/** The same, of a token set. */
+/** The status of the retailer of a token set. */
 export function statusOf({ domainPrefix, access, issuedAt, refusedAt, scope }: TokenSet): RetailerStatus {
   return {
     domainPrefix,

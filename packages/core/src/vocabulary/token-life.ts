@@ -2,7 +2,7 @@ import { RateLimitedError, ReconnectRequiredError } from "./errors.js";
 import type { RetailerStatus } from "./retailer-status.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
 
-/** A set whose refresh token was refused costs no token request for this long (behaviour 8). */
+/** After a refusal, no token request is sent for the set for this long (behaviour 8). */
 const REFUSED_FOR_MS = 3_600_000;
 
 export function isExpired({ expiresAt }: AccessToken, now: number): boolean {
@@ -10,8 +10,8 @@ export function isExpired({ expiresAt }: AccessToken, now: number): boolean {
 }
 
 /**
- * When an early renewal may start (behaviour 5): `renewEarlyMs` before the end, but never in the first nine tenths of
- * the token's life, or a short-lived token would be renewed all the time.
+ * When an early renewal may start (behaviour 5): `renewEarlyMs` before the token expires, but not in the first nine
+ * tenths of its life, or a short-lived token would be renewed all the time.
  */
 export function renewalDueAt({ access: { expiresAt }, issuedAt }: TokenSet, renewEarlyMs: number): number {
   return dueAt(issuedAt, expiresAt, renewEarlyMs);
@@ -24,20 +24,20 @@ function dueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: nu
 }
 
 /**
- * If a limit is noted further ahead than this, the clock of the process that noted it is wrong. It notes an hour at
- * most, and its clock may be a little ahead of ours.
+ * A process writes `limitedUntil` at most an hour ahead, and its clock may be a little ahead of ours. If the instant
+ * lies further ahead than this, that clock was wrong, and the limit does not count.
  */
 const LONGEST_LIMIT_MS = 3_600_000 + 300_000;
 
-/** Whether the service said that no token request may come for this set yet (behaviour 7). */
+/** Whether a 429 still forbids token requests for this set (behaviour 7). */
 export function isLimited({ limitedUntil }: TokenSet, now: number): boolean {
   return limitedUntil !== undefined && now < limitedUntil && limitedUntil - now <= LONGEST_LIMIT_MS;
 }
 
 /**
- * Whether a job over all retailers should renew a set now: it has ended, or ends within `withinMs`, by default when an
- * early renewal may start. Never in the first half of the token's life, which would be more often than the service
- * wants (section 8).
+ * Whether `renewDue` should renew a set now: the token has expired, or expires within `withinMs`; by default, when an
+ * early renewal may start. It leaves tokens in the first half of their life as they are, because the service does not
+ * want more requests (section 8).
  */
 export function isDueWithin(
   { issuedAt, expiresAt }: Pick<RetailerStatus, "issuedAt" | "expiresAt">,
@@ -51,12 +51,12 @@ export function isDueWithin(
   return now >= Math.max(at, halfAt);
 }
 
-/** Whether the refusal that a set was marked with still counts. */
+/** Whether the refusal recorded on a set still counts (behaviour 8). */
 export function isRefused({ refusedAt }: Pick<TokenSet, "refusedAt">, now: number): boolean {
   return refusedAt !== undefined && Math.abs(now - refusedAt) < REFUSED_FOR_MS;
 }
 
-/** The mark on a set, that its refresh token was refused, as the error for callers; while it counts (behaviour 8). */
+/** The error for callers if a refusal is recorded on the set and still counts (behaviour 8). */
 export function refusalOf(set: TokenSet, now: number): ReconnectRequiredError | undefined {
   const { domainPrefix, refusedAt } = set;
   if (refusedAt === undefined || !isRefused(set, now)) return undefined;
@@ -67,7 +67,7 @@ export function refusalOf(set: TokenSet, now: number): ReconnectRequiredError | 
   );
 }
 
-/** The 429 that some process noted on a set, as the error for callers; while it lasts (behaviour 7). */
+/** The error for callers if a process recorded a 429 on the set and its time is not over (behaviour 7). */
 export function limitOf(set: TokenSet, now: number): RateLimitedError | undefined {
   const { domainPrefix, limitedUntil } = set;
   if (limitedUntil === undefined || !isLimited(set, now)) return undefined;

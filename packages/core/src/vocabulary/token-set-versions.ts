@@ -1,10 +1,10 @@
 /** Makes the versions of token sets, and recognises those of another application. */
 export interface Versions {
-  /** One that no other set has, here or in any other process. */
+  /** A version that no other set has, in this process or another. */
   next(): string;
   /** The given version with this application's mark. */
   own(version: string): string;
-  /** Whether another application made it. No, if it has no mark: then it is from 0.1.0, or made by hand. */
+  /** Whether another application made it. `false` if it has no mark: then it is from 0.1.0, or made by hand. */
   isForeign(version: string): boolean;
 }
 
@@ -25,18 +25,18 @@ export function versionsOf(clientId: string): Versions {
 }
 
 /**
- * Whether two versions of token sets carry marks of two applications (client ids). If a store is asked to replace the
- * one by the other without comparing, because somebody logged in, it should refuse.
+ * Whether two versions of token sets carry the marks of two applications (client ids). A `save` without `replacing`,
+ * which follows a login, should be refused by the store if the stored version and the new one do.
  *
- * @param one a version, as `TokenSet.version` has it.
+ * @param one a `TokenSet.version`.
  * @param other another.
- * @returns `false` if one of them has no mark: nobody can tell.
+ * @returns `false` if one of them has no mark, because then its application is unknown.
  */
 export function areOfTwoApplications(one: string, other: string): boolean {
   return MARK.test(one) && MARK.test(other) && one.slice(-8) !== other.slice(-8);
 }
 
-/** V8 keeps a sum of two texts as three objects. A version stays in memory as long as its set. */
+/** `join` makes one string. V8 would keep `a + b` as three objects, for as long as the set is cached. */
 function onePiece(...parts: readonly string[]): string {
   return parts.join("");
 }
@@ -52,7 +52,7 @@ function randomText(): string {
   return text;
 }
 
-/** FNV-1a, 32 bits: two client ids should differ; nobody would gain by making them equal. */
+/** FNV-1a, 32 bits. It need not be cryptographic: an attacker gains nothing from two client ids with one mark. */
 function markOf(text: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

@@ -1,35 +1,35 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { StoredTokensError } from "./errors.js";
 
-/** A token as it is handed out: a bearer credential and when it ends. */
+/** A token as callers get it: a bearer credential and when it expires. */
 export interface AccessToken {
-  /** Goes behind `Authorization: Bearer ` (4.4). */
+  /** The text to send after `Authorization: Bearer ` (4.4). */
   readonly value: string;
-  /** Epoch milliseconds; absent when the service named no usable expiry. */
+  /** When it expires, epoch milliseconds; absent if the service named no usable expiry. */
   readonly expiresAt?: number;
 }
 
-/** Everything that a store keeps for one retailer. The refresh token goes nowhere else. */
+/** Everything that a store keeps for one retailer. Only the store and the token endpoint get the refresh token. */
 export interface TokenSet {
   /** The retailer whose tokens these are. */
   readonly domainPrefix: DomainPrefix;
-  /** The access token, and when it ends. */
+  /** The access token, and when it expires. */
   readonly access: AccessToken;
-  /** Sent to ask for a renewal (4.3). If the answer brings a new one, that replaces it (R4). */
+  /** Sent to get new tokens (4.3). If the answer has a new refresh token, that replaces this one (R4). */
   readonly refreshToken: string;
   /** When the token request behind this set was sent, epoch milliseconds. */
   readonly issuedAt: number;
-  /** New for every set ever made; compare-and-set compares this. */
+  /** A text that no other set has. Compare-and-set compares it. */
   readonly version: string;
   /** When the service refused the refresh token, epoch milliseconds, if it did. */
   readonly refusedAt?: number;
-  /** The service answered 429: no token request for the retailer before, in any process; epoch milliseconds. */
+  /** The service answered 429: no process sends a token request for the retailer before this; epoch milliseconds. */
   readonly limitedUntil?: number;
   /** The granted scope, if the service said one that is not empty (2.2). */
   readonly scope?: string;
 }
 
-/** The fields that a set may lack. */
+/** The fields that a set may be without. */
 const OPTIONAL = ["refusedAt", "limitedUntil", "scope"] as const satisfies readonly (keyof TokenSet)[];
 
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
@@ -46,17 +46,17 @@ export function quiet(set: TokenSet): TokenSet {
   return hidden(withOptional(copy, set), withoutTokens);
 }
 
-/** The same for a token that is handed out. */
+/** A copy of an access token that can be printed without showing its value. */
 export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
   return hidden(isGiven(expiresAt) ? { value, expiresAt } : { value }, withoutValue);
 }
 
 /**
- * Checks a record that a store returned: a stranger's bytes until proven otherwise. The retailer's calls need none of
- * this: core checks what it loads.
+ * Checks a record that a store's `load` returned. Only a tool that reads a store itself needs it: core checks every
+ * record that it loads.
  *
- * @param record what `load` gave.
- * @param domainPrefix whose it has to be.
+ * @param record what `load` resolved to.
+ * @param domainPrefix the retailer that the record has to belong to.
  * @returns a copy, which can be printed without showing a token.
  * @throws {StoredTokensError} naming the field, never its value.
  */
@@ -72,7 +72,7 @@ export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenS
   return quiet(copy as TokenSet);
 }
 
-/** Reads each field once: if the record has getters, they could give one value to the check and another later. */
+/** Reads each field once: a getter could return one value to the check and another one later. */
 export function copied(record: unknown): unknown {
   if (typeof record !== "object" || record === null) return record;
   const { domainPrefix, access, refreshToken, issuedAt, version } = record as TokenSet;
@@ -86,7 +86,7 @@ function copiedAccess(access: unknown): unknown {
   return { value, expiresAt };
 }
 
-/** The copy, with those of the optional fields that the set has. Each is read once. */
+/** Adds to the copy the optional fields that the set has. Each is read once. */
 function withOptional<T extends object>(copy: T, set: object): T {
   for (const field of OPTIONAL) {
     const value = (set as TokenSet)[field];
@@ -95,7 +95,7 @@ function withOptional<T extends object>(copy: T, set: object): T {
   return copy;
 }
 
-/** Why a value is no token set of this retailer; names the field, never its value. */
+/** Says why a value is no token set of this retailer. The text names the field, never its value. */
 export function problemWith(record: unknown, domainPrefix: DomainPrefix): string | undefined {
   if (typeof record !== "object" || record === null) return "it is no object";
   const set = record as { [field in keyof TokenSet]?: unknown };
@@ -113,7 +113,7 @@ export function problemWith(record: unknown, domainPrefix: DomainPrefix): string
   return undefined;
 }
 
-/** `null` is how a database says that there is none. */
+/** Some databases return `null` for a missing field. */
 function isGiven<T>(value: T | null | undefined): value is T {
   return value !== undefined && value !== null;
 }
@@ -122,7 +122,7 @@ function isInstant(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** Not enumerable, so copies, comparisons and JSON see plain data only. */
+/** The property is not enumerable, so copies, comparisons and JSON contain plain data only. */
 function hidden<T extends object>(object: T, shown: (this: T) => object): T {
   return Object.defineProperty(object, INSPECT, { value: shown });
 }
@@ -137,7 +137,10 @@ function withoutValue(this: AccessToken): object {
   return { value: "[hidden]", expiresAt: this.expiresAt };
 }
 
-/** A mark or a note gives a set a new version, and leaves its access token what it was. */
+/**
+ * Whether two sets come from one token request. If a process writes `refusedAt` or `limitedUntil` on a set, the set
+ * gets a new version and keeps its access token.
+ */
 export function haveSameAccess(one: TokenSet, other: TokenSet): boolean {
   return one.access.value === other.access.value && one.issuedAt === other.issuedAt;
 }

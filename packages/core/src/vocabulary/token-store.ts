@@ -3,43 +3,42 @@ import type { RetailerStatus } from "./retailer-status.js";
 import type { TokenSet } from "./token-set.js";
 
 /**
- * Keeps one {@link TokenSet} per retailer. The contract that every store has to pass is
- * `storeContract` of `@retail-pos/sandbox/contracts`. A record must not expire by itself: the refresh
- * token outlives the access token.
+ * Keeps one {@link TokenSet} per retailer. Every store has to pass `storeContract` of `@retail-pos/sandbox/contracts`.
+ * Records must not expire by themselves: the refresh token is valid for longer than the access token.
  */
 export interface TokenStore {
-  /** The retailer's set, as a copy of its own; `undefined` when there is none. */
+  /** The retailer's set, a new copy each time; `undefined` if there is none. */
   load(domainPrefix: DomainPrefix): Promise<TokenSet | undefined>;
   /**
-   * Keeps `next`. With `replacing`: only while the store still holds that version (compare-and-set). Without it,
-   * the store should refuse to replace another application's set: two versions that both end in a mark, a tilde and
-   * seven characters, belong to two client ids if their marks differ.
+   * Keeps `next`. With `replacing`, it does so only if the store still holds the version of that set (compare-and-set).
+   * Without `replacing`, it should refuse to replace another application's set. A version may end in a mark, a tilde
+   * and seven characters; two versions with different marks belong to two client ids.
    *
-   * @returns whether it saved. It rejects only when it cannot tell.
+   * @returns whether it saved. It rejects only if it does not know.
    */
   save(next: TokenSet, replacing?: TokenSet): Promise<boolean>;
-  /** Forgets the retailer; nothing happens when there is nothing. */
+  /** Removes the retailer's set; does nothing if there is none. */
   remove(domainPrefix: DomainPrefix): Promise<void>;
   /**
-   * Optional. One page of what is stored: at most `limit` retailers, in any order, maybe none though more follow. A
-   * retailer that is there from the first page to the last comes exactly once, whoever comes and goes meanwhile. No
-   * token is in it.
+   * Optional. Returns one page of the stored retailers, without tokens: at most `limit`, in any order. A page may be
+   * empty although more follow. A retailer that is stored from the first page to the last is listed exactly once, even
+   * if others are added or removed meanwhile.
    *
-   * @param ask `limit` is a whole number from 1 to 10,000; `cursor` is that of the page before, also of one that
-   * another process got hours ago; absent for the first page.
+   * @param ask `limit` is a whole number from 1 to 10,000. `cursor` is the one of the page before, absent for the first
+   * page; it may be hours old and from another process.
    * @returns `cursor` is absent on the last page.
    * @throws {TypeError} naming `limit` or `cursor`.
    */
   list?(ask: { limit: number; cursor?: string }): Promise<{
-    /** Who is on this page. */
+    /** The retailers on this page. */
     retailers: RetailerStatus[];
-    /** Asks for the next page; absent on the last. */
+    /** Pass it to `list` to get the next page; absent on the last. */
     cursor?: string;
   }>;
   /**
-   * Optional. Lets one caller win, in all processes that share the store: the first to ask for a key gets `true`,
-   * everybody else `false` until `forMs` have passed on the store's own clock. One atomic step. Claims that have
-   * ended are removed. Core uses it to finish each login once (behaviour 15).
+   * Optional. Lets one caller win, in all processes that share the store: the first to ask for a key gets `true`, and
+   * all others get `false` until `forMs` have passed on the store's own clock. It is one atomic step. The store removes
+   * claims that have ended. Core uses it to finish each login once (behaviour 15).
    *
    * @param key any text; it holds no secret.
    * @param forMs how long the claim lasts, milliseconds, more than 0.
