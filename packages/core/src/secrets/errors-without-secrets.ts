@@ -2,8 +2,10 @@ import { redact, shows } from "./redact.js";
 import { contentsOf, read } from "./texts-in-error.js";
 
 /**
- * An error that may be kept as a `cause`, thrown or told to an observer: the error itself; or, if anything in it shows
- * one of the secrets, a new one with its name, its code, its cleaned message and the frames of its stack.
+ * Makes an error safe to throw, to keep as a `cause` or to give to an observer.
+ *
+ * @returns the error itself; or, if anything in it shows one of the secrets, a new error with its name, code, message
+ * and stack frames, in which the secrets are replaced.
  */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
   const contents = contentsOf(error);
@@ -19,17 +21,17 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
 }
 
 /**
- * `ENOTFOUND`, `UNABLE_TO_GET_ISSUER_CERT_LOCALLY`, `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`, `closed`: short words,
- * all in one case, as no token is written.
+ * Matches `ENOTFOUND`, `UNABLE_TO_GET_ISSUER_CERT_LOCALLY`, `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`, `closed`: short
+ * words, all in one case. No token looks like that.
  */
 const CODE = /^(?:[A-Z][A-Z0-9]{1,15}(?:[_/][A-Z0-9]{1,15}){0,8}|[a-z]{2,16}(?:_[a-z]{2,16}){0,4})$/;
-/** A chain of causes that is longer is not followed. */
+/** In a longer chain of causes, the rest is ignored. */
 const MOST_CAUSES = 5;
 
 /**
- * The `code` nearest to where an error began: of the last of its causes that has one.
+ * Finds the `code` of the innermost `cause` that has one: it is nearest to where the error began.
  *
- * @returns undefined if none of them has a plain one, or if it shows a secret.
+ * @returns `undefined` if no cause has a plain code that shows no secret.
  */
 export function codeBehind(error: unknown, secrets: readonly string[]): string | undefined {
   let found: string | undefined;
@@ -43,11 +45,11 @@ export function codeBehind(error: unknown, secrets: readonly string[]): string |
 }
 
 /**
- * An error as it may be shown if nobody knows which secrets it repeats: a store failed that holds them. Of the message
- * only plain words stay: nothing but letters, at most 14 of them. Everything else might be a token.
+ * Makes an error safe to show if the secrets in it are unknown: a store's error may repeat a record that this process
+ * has never read. Only plain words of the message stay, those of at most 14 letters. All others might be tokens.
  *
- * @param error what was thrown, an error or not.
- * @returns a new error with its name, its code if that is a plain one, and the frames of its stack.
+ * @param error any value that was thrown.
+ * @returns a new error with its name, its code if that is plain, and its stack frames.
  */
 export function inPlainWords(error: unknown): Error {
   const [name, code] = [read(error, "name"), read(error, "code")];
@@ -89,13 +91,13 @@ function messageOf(error: unknown): string {
   return typeof message === "string" ? message : "unknown error";
 }
 
-/** The lines of a stack that name a place in a file. The lines before them repeat the message. */
+/** The lines of a stack that name a place in a file, without the lines before them, which repeat the message. */
 function framesOf(error: unknown): string {
   const stack = read(error, "stack");
   if (typeof stack !== "string") return "";
   const message = messageOf(error);
-  const behind = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : "";
-  return behind
+  const afterMessage = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : "";
+  return afterMessage
     .split("\n")
     .filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line))
     .join("\n");

@@ -1,13 +1,13 @@
 const HIDDEN = "[hidden]";
 
-/** Shorter secrets are not looked for inside base64 and hex: a few characters turn up in innocent texts. */
-const LEAST_IN_CODE = 8;
-/** A text may be escaped this many times over before it is shown. */
+/** Shorter secrets are not searched in base64 and hex, because a few characters appear there by chance. */
+const LEAST_ENCODED = 8;
+/** At most so many layers of escapes are undone. */
 const MOST_ESCAPES = 4;
 
 /**
- * Replaces every secret in a text, in each of the usual forms. If a secret shows in an unusual form (partly escaped, or
- * inside longer base64), the whole text is replaced.
+ * Replaces every secret in a text, in each of its usual forms. If the text shows a secret in an unusual form (partly
+ * escaped, or inside longer base64), the whole text is replaced.
  */
 export function redact(text: string, secrets: readonly string[]): string {
   if (!shows(text, secrets)) return text;
@@ -17,18 +17,18 @@ export function redact(text: string, secrets: readonly string[]): string {
 }
 
 /**
- * Whether a text shows one of the secrets: as it is; percent-encoded, form-encoded, escaped for JSON, JavaScript or
- * HTML, wholly or in part, also several times over; in hex; inside base64, of either alphabet.
+ * Whether a text contains one of the secrets: unchanged; percent-encoded, form-encoded or escaped for JSON, JavaScript
+ * or HTML, wholly or partly, once or several times; in hex; or inside base64, of either alphabet.
  */
 export function shows(text: string, secrets: readonly string[]): boolean {
   const wanted = secrets.filter((secret) => secret !== "");
   if (wanted.length === 0) return false;
-  const inCode = wanted.filter(({ length }) => length >= LEAST_IN_CODE);
-  const cores = inCode.flatMap(base64Cores);
-  const hexes = inCode.map(hexOf);
+  const longEnough = wanted.filter(({ length }) => length >= LEAST_ENCODED);
+  const cores = longEnough.flatMap(base64Cores);
+  const hexes = longEnough.map(hexOf);
   return readingsOf(text).some((reading) => {
     if (wanted.some((secret) => reading.includes(secret))) return true;
-    if (inCode.length === 0) return false;
+    if (longEnough.length === 0) return false;
     const base64 = reading.replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/");
     if (cores.some((core) => base64.includes(core))) return true;
     const hex = reading.toLowerCase().replace(/0x|[\s:,_-]+/g, "");
@@ -36,7 +36,7 @@ export function shows(text: string, secrets: readonly string[]): boolean {
   });
 }
 
-/** The text, and the texts that it becomes if its escapes are undone, one layer after the other. */
+/** The text, and what it becomes when its escapes are undone, one layer after the other. */
 function readingsOf(text: string): string[] {
   const readings = [text];
   for (const first of text.includes("+") ? [text, text.replaceAll("+", " ")] : [text]) {
@@ -76,7 +76,8 @@ function character(digits: string, radix: number, otherwise: string): string {
 }
 
 /**
- * As it is; form-encoded and percent-encoded, once and twice; inside JSON, once and twice; in HTML; in hex and base64.
+ * A secret unchanged; form-encoded and percent-encoded, once and twice; in JSON, once and twice; in HTML, hex and
+ * base64.
  */
 function usualForms(secret: string): string[] {
   const formEncoded = new URLSearchParams([["", secret]]).toString().slice(1);
@@ -89,12 +90,12 @@ function usualForms(secret: string): string[] {
     ...encoded.map((form) => encodeURIComponent(form)),
     ...[quoted, quoted.replaceAll("/", "\\/")].flatMap((form) => [form, JSON.stringify(form).slice(1, -1)]),
     ...["&apos;", "&#39;", "&#039;", "&#x27;"].map((apostrophe) => inHtml(secret, apostrophe)),
-    ...(secret.length < LEAST_IN_CODE ? [] : inCode(secret)),
+    ...(secret.length < LEAST_ENCODED ? [] : hexAndBase64Of(secret)),
   ];
   return [...new Set(forms)].filter((form) => form !== "");
 }
 
-function inCode(secret: string): string[] {
+function hexAndBase64Of(secret: string): string[] {
   const hex = hexOf(secret);
   const base64 = base64Of(new TextEncoder().encode(secret));
   const url = base64.replaceAll("+", "-").replaceAll("/", "_");
@@ -116,12 +117,15 @@ function lowerCaseHex(text: string): string {
   return text.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase());
 }
 
-/** Half a character cannot be percent-encoded. */
+/** Replaces lone surrogates, because `encodeURIComponent` throws on them. */
 function wellFormed(text: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
-/** The middle of a secret's base64, which its neighbours do not change, in each of the three positions. */
+/**
+ * The middle of a secret's base64 for each of the three positions that it can have in a longer text. The bytes before
+ * and after the secret do not change it.
+ */
 function base64Cores(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret);
   return [0, 1, 2].map((before) => {
@@ -138,7 +142,7 @@ function base64Of(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** In UTF-8. */
+/** The hex digits of the text's UTF-8 bytes. */
 function hexOf(text: string): string {
   let hex = "";
   for (const byte of new TextEncoder().encode(text)) hex += (byte + 256).toString(16).slice(1);

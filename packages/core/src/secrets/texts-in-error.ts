@@ -1,18 +1,18 @@
-/** An error with more objects than this is not searched, and counts as one that shows a secret. */
+/** An error with more objects than this is not searched; core then assumes that it shows a secret. */
 const MOST_OBJECTS = 50_000;
 
 type Inspect = typeof import("node:util").inspect;
 
 /**
- * `util.inspect`, fetched when the first error needs it: an import would be a quarter of the time that this package
- * takes to load, if nothing else has loaded it. Other runtimes have none.
+ * Node's `util.inspect`, loaded when the first error needs it, because an import would slow down the start. Runtimes
+ * without it get `undefined`.
  */
 let inspect: Inspect | undefined;
 const inspector = (): Inspect | undefined =>
   (inspect ??= globalThis.process?.getBuiltinModule?.("node:util")?.inspect);
 
 /**
- * Everything that can be printed of a value or read out of it, as one text; `undefined` if part of it cannot be read.
+ * Everything that can be read from a value or printed of it, as one text; `undefined` if a part cannot be read.
  */
 export function contentsOf(value: unknown): string | undefined {
   try {
@@ -61,7 +61,7 @@ function* partsOf(value: object): Generator<unknown> {
   if (value instanceof Map || value instanceof Set) for (const entry of value.entries()) yield* entry;
   if (value instanceof Error) yield* inherited(value);
   const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  // Streams and the like are read later, so their contents cannot be known now.
+  // Their contents can only be read asynchronously.
   if (kind === "Blob" || kind === "File") throw new Error("cannot be read now");
   if (kind === "Request" && read(value, "body")) throw new Error("cannot be read now");
   if (kind === "Headers" || kind === "FormData" || kind === "URLSearchParams") {
@@ -80,7 +80,7 @@ function* inherited(error: Error): Generator<unknown> {
   }
 }
 
-/** A property; `undefined` if its getter throws, because then nobody can read it. */
+/** A property; `undefined` if its getter throws, because then it shows nothing. */
 export function read(value: unknown, key: string | symbol): unknown {
   try {
     return Object(value)[key];
@@ -89,7 +89,7 @@ export function read(value: unknown, key: string | symbol): unknown {
   }
 }
 
-/** As the console prints it. Some objects hide their contents from the console, some show more there. */
+/** The value as the console prints it, with and without its own `inspect` method: either may show more. */
 function printed(value: unknown): string[] {
   const print = inspector();
   if (!print) return [];
@@ -101,6 +101,6 @@ function asJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";
   } catch {
-    return ""; // circular: nobody gets JSON out of it
+    return ""; // for example circular: then it has no JSON
   }
 }
