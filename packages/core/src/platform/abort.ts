@@ -1,6 +1,6 @@
 /**
- * Settles as the work does, unless the signal is aborted first; the work itself goes on. Once settled, it refers to
- * neither the signal nor its reason, which may both last longer (behaviour 13).
+ * Settles as the work does, or rejects if the signal is aborted first; the work itself goes on. After that, neither the
+ * work nor the signal refers to the caller, because both may live longer (behaviour 13).
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
@@ -15,23 +15,23 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefin
   });
 }
 
-/** One waiting caller. Emptied once it has its answer, because the work and the signal may outlast the call. */
+/** One waiting caller. It is emptied once it is answered, because the work and the signal may live longer. */
 interface Caller {
   promise: { resolve: (value: unknown) => void; reject: (reason: unknown) => void } | undefined;
-  /** Removes the caller from those that wait with its signal. */
+  /** Removes the caller from the list of its signal. */
   leave?: (() => void) | undefined;
 }
 
-/** A function of its own, so that the callbacks on the work capture the caller only, and not its signal. */
+/** A separate function, so that the work's callbacks capture the caller only, not its signal. */
 function follow(work: Promise<unknown>, caller: Caller): void {
   work.then(
-    (value) => emptied(caller)?.resolve(value),
-    (reason) => emptied(caller)?.reject(reason),
+    (value) => takePromise(caller)?.resolve(value),
+    (reason) => takePromise(caller)?.reject(reason),
   );
 }
 
-/** The caller's promise, to be settled now; `undefined` if it is settled already. */
-function emptied(caller: Caller): Caller["promise"] {
+/** Takes the promise out of a caller, to settle it; `undefined` if it is settled already. */
+function takePromise(caller: Caller): Caller["promise"] {
   const { promise, leave } = caller;
   caller.promise = undefined;
   caller.leave = undefined;
@@ -39,7 +39,7 @@ function emptied(caller: Caller): Caller["promise"] {
   return promise;
 }
 
-/** The callers that wait with one signal, and the one listener for them all. */
+/** The callers that wait with one signal, and the signal's one listener. */
 interface Waiting {
   readonly callers: Set<Caller>;
   readonly allLeave: () => void;
@@ -48,9 +48,9 @@ interface Waiting {
 const waitingBySignal = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * One listener for all callers: many may share a signal that lives as long as the process, and Node warns about a
- * target with many listeners. It is removed with the last caller: a listener keeps the signals of `AbortSignal.any`
- * and `AbortSignal.timeout` in memory.
+ * Adds one listener for all callers of a signal: many may share a signal that lives as long as the process, and Node
+ * warns if a target has many listeners. The listener is removed with the last caller, because a listener keeps the
+ * signals of `AbortSignal.any` and `AbortSignal.timeout` in memory.
  */
 function leaveWhenAborted(signal: AbortSignal, caller: Caller): () => void {
   const waiting = waitingBySignal.get(signal) ?? listening(signal);
@@ -66,7 +66,7 @@ function leaveWhenAborted(signal: AbortSignal, caller: Caller): () => void {
 function listening(signal: AbortSignal): Waiting {
   const callers = new Set<Caller>();
   const allLeave = () => {
-    for (const caller of callers) emptied(caller)?.reject(signal.reason);
+    for (const caller of callers) takePromise(caller)?.reject(signal.reason);
   };
   const waiting = { callers, allLeave };
   waitingBySignal.set(signal, waiting);
@@ -74,7 +74,7 @@ function listening(signal: AbortSignal): Waiting {
   return waiting;
 }
 
-/** @throws {TypeError} something was given that is no signal, such as its controller. */
+/** @throws {TypeError} the value is no signal, for example an `AbortController`. */
 export function checkSignal(signal: unknown): void {
   if (signal === undefined) return;
   const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
