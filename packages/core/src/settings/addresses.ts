@@ -1,9 +1,9 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { ifNone, refuseLineBreak } from "./option-checks.js";
 
-/** The addresses of the service, made from the two that an application is configured with. */
+/** The addresses of the service, made from `authUrl` and `baseUrl`. */
 export interface Addresses {
-  /** 4.1: the consent page, for the retailer's browser; absent in a program in which nobody logs in. */
+  /** The consent page, for the retailer's browser (4.1); `undefined` in a program without logins. */
   readonly connectUrl: string | undefined;
   /** {base_url} of one retailer, without a trailing slash. */
   baseUrl(domainPrefix: DomainPrefix): string;
@@ -13,7 +13,7 @@ export interface Addresses {
 
 const PLACEHOLDER = "{domain_prefix}";
 
-/** 4.2 and 4.3: the token endpoint of a retailer. */
+/** A retailer's token endpoint (4.2, 4.3). */
 export function tokenUrl(baseUrl: string): string {
   return `${baseUrl}/api/1.0/token`;
 }
@@ -40,7 +40,8 @@ export function connectUrlOf(option: string, authUrl: unknown): string {
 }
 
 /**
- * `{domain_prefix}` stands exactly once: as the first label of the host, or as a whole segment of the path.
+ * Turns the template into a function that makes a retailer's address. The template has to contain `{domain_prefix}`
+ * exactly once: as the first label of the host, or as a whole segment of the path.
  *
  * @throws {TypeError} naming the option.
  */
@@ -68,12 +69,12 @@ export function baseUrlOf(template: unknown, option = "baseUrl"): (domainPrefix:
   return (domainPrefix) => head + domainPrefix + tail;
 }
 
-/** Whether the retailers of a template that {@link baseUrlOf} accepts have one origin. */
+/** Whether all retailers have one origin, for a template that {@link baseUrlOf} accepts. */
 export function sharesOrigin(template: string): boolean {
   return !/^https?:\/\/\{/i.test(template);
 }
 
-/** Stands for a prefix while the template is checked. Letters: digits could make the host a numeric address. */
+/** A sample prefix, to check the template with. It has letters only: digits could make the host a numeric address. */
 function labelNotIn(text: string): string {
   let label = "retailer";
   while (text.toLowerCase().includes(label)) label += "r";
@@ -81,7 +82,7 @@ function labelNotIn(text: string): string {
 }
 
 /**
- * A URL that secrets may be sent to: https, or http on this machine; no credentials, query or fragment.
+ * Checks a URL that secrets will be sent to: https, or http on this machine; no credentials, query or fragment.
  *
  * @throws {TypeError} naming the option.
  */
@@ -98,7 +99,7 @@ export function secureUrl(option: string, text: unknown): URL {
 }
 
 /**
- * The address that codes come back to (RFC 9700, 2.6): https, or http on this machine. It is returned unchanged,
+ * Checks the address that receives codes (RFC 9700, 2.6): https, or http on this machine. It is returned unchanged,
  * because the service compares it with the registered one, character by character.
  *
  * @throws {TypeError} naming the option.
@@ -115,7 +116,7 @@ export function redirectUri(option: string, value: unknown): string {
   return address;
 }
 
-/** Says in particular what is wrong with `localhost:3000`, which parses as a URL with the scheme `localhost`. */
+/** Checks the scheme first, because `localhost:3000` parses as a URL with the scheme `localhost`. */
 function addressText(option: string, value: unknown): string {
   if (typeof value !== "string" || value.trim() === "")
     throw new TypeError(`${option} must be an absolute URL${ifNone(value, option)}`);

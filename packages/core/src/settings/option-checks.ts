@@ -1,27 +1,27 @@
-/** The end of a message about an option that has to be given: where `settingsFromEnv` would take it from. */
+/** The end of a message if a required option is missing: it names the variable that `settingsFromEnv` would read. */
 export function ifNone(value: unknown, option: string): string {
   return value === undefined ? `; none was given (settingsFromEnv() reads ${variableOf(option)})` : "";
 }
 
-/** `RETAIL_POS_CLIENT_ID` for `clientId`. */
+/** The environment variable of an option: `RETAIL_POS_CLIENT_ID` for `clientId`. */
 export function variableOf(option: string): string {
   return `RETAIL_POS_${option.replace(/[A-Z]+/g, "_$&").toUpperCase()}`;
 }
 
-/** @throws {TypeError} naming the option: its text contains the end of the line that it was read from. */
+/** @throws {TypeError} the text contains a line break, probably from the file that it was read from. */
 export function refuseLineBreak(option: string, text: string): void {
   if (/[\r\n]/.test(text))
     throw new TypeError(`${option} must not contain a line break; read from a file, it needs .trim()`);
 }
 
 /**
- * For those who write a package around this one: a misspelt option would be ignored, and its default used without a
- * word. Names that resemble none of `names` are let through, like `migrate`, which a store's factory brings along.
+ * Refuses misspelt options, for those who write a package around this one. Without it a misspelt option would be
+ * ignored and its default used. It accepts names that resemble none of `names`, such as the `migrate` that comes with a
+ * store.
  *
- * @param names the options there are.
- * @param elsewhere other packages' names for them, lower-case and without `_` and `-`.
- * @throws {TypeError} `options` is no object; or it has a misspelt name, and the message the right one. No value is
- * shown.
+ * @param names the existing options.
+ * @param elsewhere other packages' names for them, in lower case and without `_` and `-`.
+ * @throws {TypeError} `options` is no object, or has a misspelt name. The message has the right name, and no value.
  */
 export function refuseMisspelt(
   options: unknown,
@@ -49,7 +49,7 @@ function optionLike(
   );
 }
 
-/** Two letters exchanged count as one change. */
+/** Whether two names differ by a typing mistake. Letters in the wrong order always count as one. */
 function isAlmost(ours: string, plain: string): boolean {
   const most = plain.length > 6 ? 2 : 1;
   const isMixedUp = [...ours].sort().join() === [...plain].sort().join();
@@ -60,7 +60,7 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, "");
 }
 
-/** How many letters have to be added, left out or exchanged to make one of the other (Levenshtein). */
+/** How many letters have to be added, removed or replaced to turn one text into the other (Levenshtein). */
 function changesBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (const [index, letter] of [...one].entries()) {

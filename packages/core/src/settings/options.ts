@@ -7,11 +7,11 @@ import type { TokenStore } from "../vocabulary/token-store.js";
 import { type Addresses, addressesAt, redirectUri } from "./addresses.js";
 import { ifNone, refuseLineBreak, refuseMisspelt } from "./option-checks.js";
 
-/** Options of {@link retailPos}: the service, the application, and the place where tokens are kept. */
+/** Options of {@link retailPos}: the service, the application, and the store for the tokens. */
 export interface RetailPosOptions {
   /**
    * {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. A program
-   * in which nobody logs in leaves out `authUrl` and `redirectUri`.
+   * without logins leaves out `authUrl` and `redirectUri`.
    */
   authUrl?: string | URL | undefined;
   /**
@@ -19,51 +19,54 @@ export interface RetailPosOptions {
    * (`https://{domain_prefix}.example.com`) or as a segment of the path. https, or http on loopback.
    */
   baseUrl: string;
-  /** Of the registered application (2.1). */
+  /** The registered application's `client_id` (2.1). */
   clientId: string;
-  /** Of the registered application; sent to token endpoints only (4.2, 4.3). */
+  /** The registered application's `client_secret`; sent to token endpoints only (4.2, 4.3). */
   clientSecret: string;
-  /** Exactly as registered with the application; sent as given, both times (4.1, 4.2). https, or http on loopback. */
+  /** Exactly as registered; sent unchanged, both times (4.1, 4.2). https, or http on loopback. */
   redirectUri?: string | undefined;
   /** Sent with 4.1 only if given (R1); some services of this kind refuse a login without one. */
   scope?: string | undefined;
-  /** Where tokens are kept; default `memoryStore()`, which a restart empties. */
+  /** Keeps the tokens; default `memoryStore()`, which is empty after a restart. */
   store?: TokenStore | undefined;
-  /** Keeps two renewals of one retailer apart; default `memoryLock()`, for one process. */
+  /** Prevents two renewals of one retailer at a time; default `memoryLock()`, for one process. */
   lock?: Lock | undefined;
   /**
    * How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime.
    */
   renewEarlyMs?: number | undefined;
   /**
-   * How long this process trusts its copy before it asks the store again, milliseconds; default 10 000; 0: always ask.
+   * How long this process uses its cached tokens before it asks the store again, milliseconds; default 10 000. With 0
+   * it asks for every call.
    */
   cacheMs?: number | undefined;
   /**
-   * How long one token request may take with its body, milliseconds; default 10 000. Tokens of a renewal that come
-   * within three times that are still saved: the service has ended the old refresh token (R4). A caller waits no longer
-   * for a request of its own process, and 30 seconds longer while other processes try in vain to renew the same tokens.
+   * How long one token request may take with its body, milliseconds; default 10 000. A caller waits no longer for a
+   * request of its own process, and 30 seconds longer while other processes try in vain to renew the same tokens. If
+   * the answer to a renewal comes within three times `timeoutMs`, its tokens are still saved, because the service may
+   * have ended the old refresh token (R4).
    */
   timeoutMs?: number | undefined;
   /** `User-Agent` of token requests; default `retail-pos-auth`. */
   userAgent?: string | undefined;
   /**
-   * Sends token requests and API calls; default `globalThis.fetch`. Like that, it has to drop `Authorization`
-   * when it follows a redirect to another origin.
+   * Sends token requests and API calls; default `globalThis.fetch`. Like the default, it has to drop `Authorization`
+   * if it follows a redirect to another origin.
    */
   fetch?: typeof globalThis.fetch | undefined;
   /** Epoch milliseconds; default `Date.now`. */
   clock?: (() => number) | undefined;
-  /** Called with each event; none shows a secret. An error that it throws is ignored. */
+  /** Called with each event. Events show no secret. Errors that it throws are ignored. */
   observe?: ((event: RetailPosEvent) => void) | undefined;
   /**
-   * Whether somebody may log in as this retailer; asked before the login's code and the client secret go to that
-   * retailer's host. Anything but `true` counts as no: a `RetailerNotAcceptedError`. Default: every valid prefix.
+   * Decides whether a login as this retailer is accepted. Core asks before it sends the login's code and the client
+   * secret to that retailer's host. Any answer but `true` ends in a `RetailerNotAcceptedError`. Default: every valid
+   * prefix is accepted.
    */
   acceptRetailer?: AcceptRetailer | undefined;
 }
 
-/** The options once they are checked, with every default filled in. */
+/** The checked options, with defaults. */
 export interface CheckedOptions {
   addresses: Addresses;
   clientId: string;
@@ -82,11 +85,11 @@ export interface CheckedOptions {
   acceptRetailer: AcceptRetailer | undefined;
 }
 
-/** The longest a timer can wait. */
+/** A timer cannot wait longer. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * @throws {TypeError} naming the option that is wrong, or the right name of one that is misspelt; no value is repeated.
+ * @throws {TypeError} an option is wrong or misspelt. The message has its right name, and no value.
  */
 export function checkOptions(options: RetailPosOptions): CheckedOptions {
   refuseMisspelt(options, NAMES, ELSEWHERE);
@@ -119,7 +122,7 @@ function text(name: string, value: unknown): string {
   return value;
 }
 
-/** A list is what other packages take here. */
+/** Other packages take a list of scopes; the error for a list says what to give here. */
 function scopeText(value: unknown): string {
   if (Array.isArray(value))
     throw new TypeError(
@@ -188,5 +191,5 @@ export const ELSEWHERE: Readonly<Record<string, keyof RetailPosOptions>> = {
   tokenstore: "store",
 };
 
-/** Says whether somebody may log in as this retailer. */
+/** Decides whether a login as this retailer is accepted. */
 export type AcceptRetailer = (domainPrefix: DomainPrefix) => boolean | Promise<boolean>;

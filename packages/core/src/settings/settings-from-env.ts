@@ -3,15 +3,15 @@ import { refuseLineBreak } from "./option-checks.js";
 
 /** The options of `retailPos` that depend on the service and on the registered application. */
 export interface Settings {
-  /** {auth_url}; absent together with `redirectUri` in a program in which nobody logs in. */
+  /** {auth_url}. A program without logins has neither `authUrl` nor `redirectUri`. */
   authUrl?: string;
   /** {base_url} as a template. */
   baseUrl: string;
-  /** Of the registered application (2.1). */
+  /** The registered application's `client_id` (2.1). */
   clientId: string;
-  /** Of the registered application. */
+  /** The registered application's `client_secret`. */
   clientSecret: string;
-  /** As registered with the application. */
+  /** The redirect URI, exactly as registered. */
   redirectUri?: string;
   /** Sent only if given (R1). */
   scope?: string;
@@ -19,8 +19,8 @@ export interface Settings {
 
 /**
  * Reads `RETAIL_POS_AUTH_URL`, `_BASE_URL`, `_CLIENT_ID`, `_CLIENT_SECRET`, `_REDIRECT_URI` and `_SCOPE`, to be spread
- * into `retailPos({ ...settingsFromEnv(), ... })`. An empty variable is a missing one. `_AUTH_URL` and `_REDIRECT_URI`
- * may both be missing: then nobody can log in.
+ * into `retailPos({ ...settingsFromEnv(), ... })`. An empty variable counts as missing. A program without logins may
+ * leave out both `_AUTH_URL` and `_REDIRECT_URI`.
  *
  * @param env default `process.env`, if there is a `process`.
  * @throws {TypeError} naming every variable that is missing or wrong, at once, and no value.
@@ -32,7 +32,7 @@ export function settingsFromEnv(
   const read = (name: string) => env[`RETAIL_POS_${name}`]?.trim() && env[`RETAIL_POS_${name}`];
   const [authUrl, redirectTo, scope] = [read("AUTH_URL"), read("REDIRECT_URI"), read("SCOPE")];
 
-  /** The variable's value; a problem is noted if it is missing or the check throws. */
+  /** Reads a variable; adds a problem to the list if it is missing or the check throws. */
   function wanted(
     name: string,
     check: (variable: string, value: string) => unknown = refuseLineBreak,
@@ -60,7 +60,7 @@ export function settingsFromEnv(
     ...(scope && { scope: wanted("SCOPE") }),
   };
   if (problems.length === 0) return settings;
-  // Nobody knows yet whether people log in: a program in which they do would hear of these two at the next start.
+  // Both may be missing, so they are no problems yet. Named here, a program with logins learns of all at once.
   if (!authUrl && !redirectTo && problems.some((problem) => problem.endsWith(" is missing")))
     problems.push("if people log in, RETAIL_POS_AUTH_URL and RETAIL_POS_REDIRECT_URI are missing too");
   throw new TypeError(`The environment is not complete: ${problems.join("; ")}`);
