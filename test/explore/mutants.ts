@@ -115,8 +115,8 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "a mark replaces a mark",
-    "(isSpent || (!isNote && haveSameAccess(ours, stored)))",
-    "(isSpent || haveSameAccess(ours, stored))",
+    "(isOlder || (!isNote && haveSameAccess(ours, stored)))",
+    "(isOlder || haveSameAccess(ours, stored))",
     {
       equivalent:
         "Nearly: the set is read just before it is marked, so a process would have to stand still between the two while " +
@@ -125,8 +125,8 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "a mark keeps good tokens out",
-    "(isSpent || (!isNote && haveSameAccess(ours, stored)))",
-    "isSpent",
+    "(isOlder || (!isNote && haveSameAccess(ours, stored)))",
+    "isOlder",
     {
       equivalent:
         "Only where nothing rotates can one process get tokens while another is refused or meets a 429 with the same " +
@@ -136,8 +136,8 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "late tokens replace newer ones that were marked",
-    "(isSpent || (!isNote && haveSameAccess(ours, stored)))",
-    "(isSpent || (!isNote && stored.refusedAt !== undefined))",
+    "(isOlder || (!isNote && haveSameAccess(ours, stored)))",
+    "(isOlder || (!isNote && stored.refusedAt !== undefined))",
     { story: "a late answer, and nothing rotates" },
   ),
   swapped("the fleet's job forgets everybody", "if (visited.has(retailer) &&", "if (", {

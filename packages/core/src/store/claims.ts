@@ -1,10 +1,10 @@
 import type { CheckedStore } from "./checked-store.js";
 
-/** At so many the oldest tenth is dropped, and those keys could be claimed again. */
+/** At this number the oldest tenth is dropped. Those keys can be claimed again. */
 const MOST_CLAIMS = 100_000;
 
 /**
- * Claims in this process: the first to ask for a key gets `true`, everybody else `false` for `forMs` milliseconds.
+ * Claims in this process: the first to ask for a key gets `true`, all others get `false` for `forMs` milliseconds.
  *
  * @param clock epoch milliseconds.
  */
@@ -24,7 +24,7 @@ export function claimsInMemory(clock: () => number): (key: string, forMs: number
 
   function sweep(now: number): void {
     for (const [key, endsAt] of endsAtOf) if (endsAt <= now) endsAtOf.delete(key);
-    const most = endsAtOf.size < MOST_CLAIMS ? MOST_CLAIMS : 0.9 * MOST_CLAIMS; // a tenth: the next sweep is far
+    const most = endsAtOf.size < MOST_CLAIMS ? MOST_CLAIMS : 0.9 * MOST_CLAIMS; // not only one: the next sweep is far
     for (const key of endsAtOf.keys()) {
       if (endsAtOf.size <= most) break;
       endsAtOf.delete(key);
@@ -33,12 +33,12 @@ export function claimsInMemory(clock: () => number): (key: string, forMs: number
   }
 }
 
-/** A year. Some engines refuse what is far beyond. */
+/** A year. Some engines refuse much longer times. */
 const LONGEST_MS = 366 * 86_400_000;
 
 /**
- * Claims of one client (behaviour 15): once in all processes if the store can claim, else once in this process. Keys of
- * two client ids never meet.
+ * The claims of one client (behaviour 15): the store's, for all processes; or this process's, if the store has no
+ * `claim`. Two client ids never share a key.
  *
  * @throws {TypeError} the key is no text or empty, or the time is no number of milliseconds above 0, or over a year.
  */

@@ -5,24 +5,25 @@ import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { isNoAnswer, storeAnswer } from "./store-failure.js";
 
-/** Saves that replace the set they were made from, and nothing that somebody else stored. */
+/** Saves that replace only the sets that they were made from, and never what another process stored. */
 export interface CompareAndSet {
   /**
-   * Compare-and-set with several candidates: if earlier saves failed, the store may hold any of our sets.
+   * Saves `next` if the store holds one of `replacing`. There are several after a failed save, because the store may
+   * have saved any of them.
    *
-   * @returns the set that the store holds afterwards: `next`, or another that somebody else stored; `undefined` if the
+   * @returns the set that the store holds afterwards: `next`, or one that another process stored; `undefined` if the
    * retailer was disconnected.
    * @throws {StoreFailedError | StoredTokensError}
    */
   put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
-  /** As `put`, tried again for about three seconds (behaviour 9). */
+  /** Does the same, and tries again for about three seconds if the store fails (behaviour 9). */
   putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
 }
 
-/** Pauses between the tries. */
+/** The pauses between the tries. */
 const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
 
-/** @param load reads the stored record and checks it. */
+/** @param load reads and checks the stored record. */
 export function compareAndSet(
   store: TokenStore,
   load: (domainPrefix: DomainPrefix, held: TokenSet) => Promise<TokenSet | undefined>,
@@ -36,7 +37,7 @@ export function compareAndSet(
       const save = () => store.save(quiet(next), tried);
       if (await storeAnswer("save", domainPrefix, save, next, ...replacing)) return next;
       const stored = await load(domainPrefix, next);
-      if (stored?.version === next.version) return next; // saved by a try whose answer was lost
+      if (stored?.version === next.version) return next; // an earlier try saved it, and its answer was lost
       if (stored && stored.version === tried?.version) throw notSaved(next);
       if (!stored || !mayReplace(stored, replacing, next)) return stored;
       tried = stored;
@@ -48,7 +49,7 @@ export function compareAndSet(
       try {
         return await put(next, replacing);
       } catch (error) {
-        if (isNoAnswer(error)) throw error; // it already took five seconds; do not retry
+        if (isNoAnswer(error)) throw error; // the caller has waited five seconds already
         await sleep(pauseMs);
       }
     }
@@ -57,18 +58,21 @@ export function compareAndSet(
 }
 
 /**
- * Whether `next` may replace a stored set: the set is one of `replacing`; or it has a refresh token of theirs that
- * `next` has replaced, so it is older (another process saved it late); or it has the access token of one of them, and
- * another process noted on it that the service refused the refresh token or answered 429. A note does not replace
- * another note on the same tokens. No clock is asked: those of two processes differ.
+ * Whether `next` may replace a stored set. It may in three cases:
+ * - the stored set is one of `replacing`;
+ * - it has the refresh token of one of them, and `next` has a newer one: another process saved an older set late;
+ * - it has the tokens of one of them, and another process added `refusedAt` or `limitedUntil`. If `next` itself only
+ *   adds one of these to the same tokens, it does not replace the other process's.
+ *
+ * Clocks are not compared, because those of two processes differ.
  */
 export function mayReplace(stored: TokenSet, replacing: readonly TokenSet[], next: TokenSet): boolean {
-  const isSpent = next.refreshToken !== stored.refreshToken;
+  const isOlder = next.refreshToken !== stored.refreshToken;
   const isNote = haveSameAccess(next, stored);
   return replacing.some(
     (ours) =>
       ours.version === stored.version ||
-      (ours.refreshToken === stored.refreshToken && (isSpent || (!isNote && haveSameAccess(ours, stored)))),
+      (ours.refreshToken === stored.refreshToken && (isOlder || (!isNote && haveSameAccess(ours, stored)))),
   );
 }
 

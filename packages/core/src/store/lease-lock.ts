@@ -2,37 +2,37 @@ import { sleep, unref, within } from "../platform/timers.js";
 import type { Lock } from "../vocabulary/lock.js";
 import { memoryLock } from "./locks.js";
 
-/** A lock on one key that ends by itself, unless it is extended. */
+/** A lock on one key that ends by itself unless it is extended. */
 export interface Lease {
   /** The key that the lock was called with. */
   readonly key: string;
-  /** Random, and new for each piece of work. The owner that is recorded for a key has the lock. */
+  /** Random, new for each piece of work. The owner in a key's record has the lock. */
   readonly owner: string;
-  /** How long it shall last from now, milliseconds; best counted on the database's clock. */
+  /** How long the lease lasts from now, milliseconds; best counted by the database's clock. */
   readonly leaseMs: number;
 }
 
 /**
- * The three steps of a {@link leaseLock} on a database. Each is atomic and keeps no connection afterwards. Each rejects
- * if the database cannot be used. The error of `take` reaches the lock's caller, so it must show no secret.
+ * The three steps of a {@link leaseLock} on a database. Each is atomic, and afterwards keeps no connection. Each
+ * rejects if the database fails. The lock's caller gets the error of `take`, so it must show no secret.
  */
 export interface LeaseLockOptions {
   /**
-   * Records the owner and the end if the key has no owner, if its lease is over, or if this is its owner already: the
-   * question is repeated if its answer was lost. Says whether this owner has the lease now. It is asked often while
-   * another owner has the lease, and should write nothing then.
+   * Records the owner and the end of the lease if the key has no owner, if its lease has ended, or if it has this owner
+   * already, because an answer may be lost and the call repeated. Resolves to whether this owner has the lease now. It
+   * is called often while another owner has the lease, and should write nothing then.
    */
   readonly take: (lease: Lease) => Promise<boolean>;
   /**
-   * Moves the end while the key's owner is still this one, and says whether it is. It never brings back a
-   * lease that was released or taken over.
+   * Moves the end of the lease if the key still has this owner, and resolves to whether it has. It must not restore a
+   * lease that was released or that another owner took.
    */
   readonly extend: (lease: Lease) => Promise<boolean>;
-  /** Ends the lease if the key's owner is still this one. Its answer is ignored. */
+  /** Ends the lease if the key still has this owner. Its result is ignored. */
   readonly release: (lease: Lease) => Promise<unknown>;
   /**
-   * How long the owner's death can keep others out, milliseconds. Default 15,000; keep it under 30,000,
-   * since callers wait for it. Work may take longer: its lease is extended three times as often.
+   * How long others have to wait if the owner is killed, milliseconds; default 15,000. Keep it under 30,000, because
+   * callers wait for it. Work may take longer: the lock extends its lease after each third of this time.
    */
   readonly leaseMs?: number;
 }
@@ -40,24 +40,26 @@ export interface LeaseLockOptions {
 const LEASE_MS = 15_000;
 /** A timer cannot wait longer than this. */
 const LONGEST_LEASE_MS = 2 ** 31 - 1;
-/** Some clients queue what they are asked for as long as they have no connection. */
+/** Without a limit, some database clients queue commands as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
-/** What was done elsewhere comes to all who wait, the lock to one of them; and to look writes nothing. */
-const LOOKS_BETWEEN_TRIES = 2;
+/**
+ * So often `instead` is called between two tries: it can end the wait of all callers, and the lock that of one only.
+ */
+const INSTEADS_BETWEEN_TRIES = 2;
 /** The caller waits no longer than this for the lock to be released. */
 const RELEASE_WITHIN_MS = 1_000;
 
 /**
- * For those who write a lock on a database of their own: a lock for all processes that share it. It waits, extends
- * and releases; the database's part is three functions.
+ * Makes a lock for all processes that share a database, for those who write a lock on their own database. It waits,
+ * extends and releases; the database's part is three functions.
  *
- * It rejects if the database cannot be used, or does not answer for five seconds; else it settles as the work does.
- * Callers of one process queue, so that only one of them asks the database for a key: make one lock, and keep it.
- * While another process has the lock, `instead` is asked twice between two tries. So all who wait learn at once what
- * that process did, and do not take the lock one after the other to see it.
+ * It rejects if the database fails or does not answer for five seconds; else it settles as the work does. The callers
+ * of one process queue, so that only one of them asks the database for a key: make one lock and keep it. While another
+ * process has the lock, `instead` is called twice between two tries. So all waiting callers soon see what that process
+ * did, and need not take the lock one after the other.
  *
- * A process that sleeps past its lease loses it: its work goes on, and core's compare-and-set keeps it from
- * overwriting what the next owner saved.
+ * A process that is suspended for longer than its lease loses the lock. Its work goes on, but core's compare-and-set
+ * prevents it from overwriting what the next owner saved.
  *
  * @throws {TypeError} naming the option.
  */
@@ -72,38 +74,38 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     work: () => Promise<T>,
     instead: Instead<T> | undefined,
   ): Promise<T> {
-    const found = await wait(lease, instead);
-    if (found !== undefined) return found;
+    const result = await wait(lease, instead);
+    if (result !== undefined) return result;
     const extending = keepExtending(lease);
     try {
       return await work();
     } finally {
       clearInterval(extending);
-      await letGo(lease);
+      await end(lease);
     }
   }
 
-  /** Tries until the lease is ours, or until `instead`, asked twice between two tries, has something. */
+  /** Tries until the lease is ours, or until `instead`, called twice between two tries, has a result. */
   async function wait<T>(lease: Lease, instead: Instead<T> = nothing): Promise<T | undefined> {
     const beganAt = performance.now();
     try {
       while (!(await within(ANSWER_WITHIN_MS, attempt(take, lease), noAnswer))) {
-        const lookAfterMs = pauseAfter(performance.now() - beganAt) / (LOOKS_BETWEEN_TRIES + 1);
-        for (let look = 1; look <= LOOKS_BETWEEN_TRIES; look += 1) {
-          await sleep(lookAfterMs);
-          const found = await instead();
-          if (found !== undefined) return found;
+        const pauseMs = pauseAfter(performance.now() - beganAt) / (INSTEADS_BETWEEN_TRIES + 1);
+        for (let count = 0; count < INSTEADS_BETWEEN_TRIES; count += 1) {
+          await sleep(pauseMs);
+          const result = await instead();
+          if (result !== undefined) return result;
         }
-        await sleep(lookAfterMs);
+        await sleep(pauseMs);
       }
       return undefined;
     } catch (error) {
-      void letGo(lease); // perhaps it was taken, and only the answer was lost
+      void end(lease); // it may have been taken, and only the answer was lost
       throw error;
     }
   }
 
-  /** Never keeps the process alive. If an extension fails, the next one tries again; a lost lease is not taken back. */
+  /** Does not keep the process alive. If an extension fails, the next one tries again; a lost lease stays lost. */
   function keepExtending(lease: Lease): ReturnType<typeof setInterval> {
     const timer = setInterval(async () => {
       const isOurs = await attempt(extend, lease).catch(() => true);
@@ -112,8 +114,8 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     return unref(timer);
   }
 
-  /** If this fails, the lease ends by itself; the result of the work counts all the same. */
-  async function letGo(lease: Lease): Promise<void> {
+  /** If the release fails, the caller still gets the result of the work, and the lease ends by itself. */
+  async function end(lease: Lease): Promise<void> {
     const released = attempt(release, lease)
       .catch(() => attempt(release, lease))
       .catch(() => {});
@@ -130,16 +132,16 @@ function noAnswer(): Error {
   return new Error(`The lock did not answer within ${ANSWER_WITHIN_MS} ms`);
 }
 
-/** Rejects also if `ask` throws before it returns a promise. */
+/** An async function, so that it also rejects if `ask` throws before it returns a promise. */
 async function attempt<T>(ask: (lease: Lease) => Promise<T>, lease: Lease): Promise<T> {
   return ask(lease);
 }
 
 /**
- * An eighth of the wait so far, so that nobody waits more than an eighth too long. A token request takes some 100 ms; a
- * fixed pause of 100 ms could double that for the callers that wait for it. At least 12 ms and at most 250: about 20
- * tries in the first 300 ms, then fewer and fewer, in the end 5 a second. Shortened by up to a half at random, so that
- * those who wait do not all ask at one moment.
+ * The pause is an eighth of the time waited so far, so a caller waits at most an eighth longer than needed. A token
+ * request takes some 100 ms, and a fixed pause of 100 ms could double that. It is at least 12 and at most 250 ms: about
+ * 20 tries in the first 300 ms, later 5 a second. A random part, up to a half, is taken off, so that waiting processes
+ * do not all ask at the same moment.
  */
 function pauseAfter(waitedMs: number): number {
   return Math.min(Math.max(waitedMs / 8, 12), 250) * (1 - Math.random() / 2);

@@ -2,7 +2,7 @@ import { soon } from "../platform/timers.js";
 import { isRetailPosError, StoreFailedError } from "../vocabulary/errors.js";
 import type { Lock } from "../vocabulary/lock.js";
 
-/** A lock within this process: first come, first served. Enough while one process renews. */
+/** A lock for one process: work of one key runs in the order of the calls. Enough if only one process renews. */
 export function memoryLock(): Lock {
   const tails = new Map<string, Promise<unknown>>();
   return <T>(key: string, work: () => Promise<T>): Promise<T> => {
@@ -18,8 +18,8 @@ export function memoryLock(): Lock {
 }
 
 /**
- * Settles as the work does, once the lock's release has been asked for. It does not wait for the release itself; but
- * a script may close its database next, so the release has to be under way by then.
+ * Runs the work under the lock. It settles as the work does, as soon as the lock has sent its release to the database.
+ * It does not wait for the answer to that; but a script may close its database next, so the release has to be sent.
  *
  * @throws {StoreFailedError} the lock cannot be taken.
  */
@@ -29,10 +29,10 @@ export function underLock<T>(
   work: () => Promise<T>,
   instead?: () => Promise<T | undefined>,
 ): Promise<T> {
-  const start = startedByAnybody(work);
+  const start = inCallersContext(work);
   return new Promise((resolve, reject) => {
     let isSettled = false;
-    // A turn later the lock has asked for its release. In order, so that the work's own result comes first and counts.
+    // `soon` lets the lock send its release first. It keeps the order, so the work's result comes before the lock's.
     const succeed = (value: T) => soon(() => settle(() => resolve(value)));
     const fail = (error: () => unknown) => soon(() => settle(() => reject(error())));
     const atWork = () => {
@@ -40,20 +40,20 @@ export function underLock<T>(
       result.then(succeed, (error) => fail(() => error));
       return result;
     };
-    const asked =
+    const insteadOfWork =
       instead &&
       (async () => {
         const result = await instead();
         if (result !== undefined) succeed(result);
         return result;
       });
-    const over = (async () => lock(key, atWork, asked))();
-    over.then(
+    const locked = (async () => lock(key, atWork, insteadOfWork))();
+    locked.then(
       () => fail(() => lockFailed("it did not run its work")),
       (error) => fail(() => lockFailed(error)),
     );
 
-    /** An error is made only for somebody who gets it: its stack costs a login as much as reading the answer. */
+    /** Takes a function, so that an error and its stack are made only if the caller gets it. */
     function settle(how: () => void): void {
       if (isSettled) return;
       isSettled = true;
@@ -63,11 +63,11 @@ export function underLock<T>(
 }
 
 /**
- * The work for a lock that may start it from anywhere, such as the end of the work before: it runs in the async context
- * of who makes this, and what it tells an observer belongs to that caller (`AsyncLocalStorage`, a trace). A promise
- * keeps the context in which `then` was called, on every platform.
+ * Returns a function that runs the work in the async context of the present caller (`AsyncLocalStorage`, a trace). A
+ * lock may start the work from another context, such as the end of the work before; an observer would then see the
+ * wrong caller. On every platform, a promise's `then` keeps the context in which it was called.
  */
-function startedByAnybody<T>(work: () => Promise<T>): () => Promise<T> {
+function inCallersContext<T>(work: () => Promise<T>): () => Promise<T> {
   let start!: () => void;
   const started = new Promise<void>((resolve) => {
     start = resolve;
@@ -79,7 +79,7 @@ function startedByAnybody<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The locks of our own packages reject with a `RetailPosError`, which needs no other around it. */
+/** The locks of our own packages reject with a `RetailPosError`, which is used as it is. */
 function lockFailed(cause: unknown): Error {
   if (isRetailPosError(cause)) return cause;
   const reason = (cause as { message?: unknown } | null)?.message ?? cause;

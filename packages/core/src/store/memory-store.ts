@@ -7,8 +7,8 @@ import { claimsInMemory } from "./claims.js";
 import { storePages } from "./store-pages.js";
 
 /**
- * Keeps token sets in this process. A restart forgets them, and every retailer has to log in again; two processes know
- * nothing of each other. For development and tests, or if that is acceptable.
+ * Keeps token sets in this process only. After a restart they are gone, and every retailer has to log in again; other
+ * processes do not see them. For development and tests.
  */
 export function memoryStore(): TokenStore {
   const sets = new Map<DomainPrefix, TokenSet>();
@@ -18,7 +18,7 @@ export function memoryStore(): TokenStore {
   return {
     async load(domainPrefix) {
       const kept = sets.get(domainPrefix);
-      return kept && quiet(kept); // a copy: a caller that changes it changes nothing here
+      return kept && quiet(kept); // a copy, so that callers cannot change the stored set
     },
     async save(next, replacing) {
       const stored = sets.get(next.domainPrefix)?.version;
@@ -48,7 +48,7 @@ export function memoryStore(): TokenStore {
   };
 }
 
-/** The names in order, sorted anew after one was added. Until then, removed ones may be among them. */
+/** The names in order. They are sorted again after one was added; until then, removed names may be among them. */
 function sortedNames(sets: ReadonlyMap<DomainPrefix, unknown>) {
   let sorted: DomainPrefix[] | undefined;
   return {

@@ -5,26 +5,26 @@ import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isRetailPosError, StoreFailedError, type StoreOperation } from "../vocabulary/errors.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 
-/** One operation of a store, for the error if it fails. */
+/** Describes one operation of a store, for the error if it fails. */
 export interface StoreTask {
   /** Which operation. */
   readonly operation: StoreOperation;
-  /** The retailer concerned, if it is about one. */
+  /** The retailer concerned, if there is one. */
   readonly domainPrefix?: string;
-  /** Completes "Redis could not ...". Default by operation: "load the tokens of retailer ...". */
+  /** Completes "Redis could not ..."; default by operation, such as "load the tokens of retailer ...". */
   readonly doing?: string;
-  /** The tokens that the engine is given: no error shows them. */
+  /** The tokens that were given to the engine: the error will not show them. */
   readonly secrets?: readonly string[];
 }
 
 /**
- * For those who write a store: the error that it rejects with if its engine fails. Nothing of the driver's error is
- * kept, because that may carry the statement with all its values. `cause` is a new error with the engine's message,
+ * Makes the error that a store rejects with if its engine fails, for those who write a store. It does not contain the
+ * driver's error, which may carry the statement with all its values. `cause` is a new error with the engine's message,
  * without secrets, and its `code`.
  *
- * @param engine begins the message: "Redis".
+ * @param engine the first word of the message, such as "Redis".
  * @param error as the driver threw it.
- * @param words the engine's own message, if the driver's says too much.
+ * @param words used in place of the driver's message, if that shows too much.
  */
 export function storeFailure(
   engine: string,
@@ -51,19 +51,19 @@ const DOING: Record<StoreOperation, string> = {
   lock: "take the lock",
 };
 
-/** "load the tokens of retailer ..." */
+/** Completes "could not ...": "load the tokens of retailer ...". */
 export function doingOf(operation: StoreOperation, domainPrefix: string | undefined): string {
   return domainPrefix === undefined ? DOING[operation] : `${DOING[operation]} of retailer "${domainPrefix}"`;
 }
 
-/** Some database clients queue commands for as long as they have no connection. */
+/** Without a limit, some database clients queue commands as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 
 /**
- * Asks the store, for five seconds at most.
+ * Asks the store, and waits five seconds at most.
  *
- * @param sets the tokens it is given or may return: its error may repeat them.
- * @throws {StoreFailedError} the store's own error is the `cause`, without secrets.
+ * @param sets the token sets that the store gets or may return: its error may repeat them.
+ * @throws {StoreFailedError} `cause` is the store's own error, without secrets.
  */
 export async function storeAnswer<T>(
   operation: StoreOperation,
@@ -72,20 +72,20 @@ export async function storeAnswer<T>(
   ...sets: readonly (TokenSet | undefined)[]
 ): Promise<T> {
   try {
-    // A renewal's save names the set that it replaces, so it does no harm if it takes effect later.
+    // A save that comes too late may still take effect. A renewal's does no harm: it names the set that it replaces.
     return await within(ANSWER_WITHIN_MS, ask(), () => new NoAnswerError());
   } catch (error) {
     const secrets = sets.flatMap((set) => (set ? [set.access.value, set.refreshToken] : []));
     const isOurs = isRetailPosError(error) || error instanceof NoAnswerError;
-    // A foreign store's error may repeat a record that this process has never seen.
-    const said = isOurs ? error : inPlainWords(error);
-    throw storeFailed(operation, domainPrefix, withoutSecrets(said, secrets));
+    // The error of an application's own store may repeat a record that this process has never read.
+    const shown = isOurs ? error : inPlainWords(error);
+    throw storeFailed(operation, domainPrefix, withoutSecrets(shown, secrets));
   }
 }
 
 /**
- * The stores of our own packages throw a `RetailPosError`, which needs no other around it; but `list` and `claim` ask
- * for no record that could be bad.
+ * The stores of our own packages throw a `RetailPosError`, which is used as it is. For `list` and `claim`, only a
+ * `StoreFailedError` is: they read no record that could be unusable.
  */
 function storeFailed(
   operation: StoreOperation,
@@ -105,7 +105,7 @@ class NoAnswerError extends Error {
   }
 }
 
-/** Whether the store took five seconds and said nothing. */
+/** Whether the store did not answer within five seconds. */
 export function isNoAnswer(error: unknown): boolean {
   return (error as { cause?: unknown } | null)?.cause instanceof NoAnswerError;
 }

@@ -5,27 +5,27 @@ export const MOST_ON_A_PAGE = 10_000;
 export interface PageAsk {
   /** A whole number from 1 to 10,000. */
   readonly limit: number;
-  /** The position that `cursorAt` was given for the page before; absent on the first page. */
+  /** The position that was given to `cursorAt` for this page; absent on the first page. */
   readonly position?: string;
 }
 
-/** Reads the arguments of a store's `list`, and writes its cursors. */
+/** Checks the arguments of a store's `list`, and makes its cursors. */
 export interface StorePages {
-  /** @throws {TypeError} naming `limit`, or `cursor` if it was cut, belongs to another place or is none of ours. */
+  /** @throws {TypeError} naming `limit`, or `cursor` if it was cut, is from another place or is no cursor. */
   asked(ask: unknown): PageAsk;
   /**
-   * The cursor of the page that follows.
+   * The cursor of the next page.
    *
-   * @param position where that page begins, any text: most simply the last retailer of this page.
+   * @param position where that page begins, any text; most simply the last retailer of this page.
    */
   cursorAt(position: string): string;
 }
 
 /**
- * For those who write a store: the limits and cursors of its `list`. A cursor is text that anybody can read, with a
- * checksum, so that one that was cut or that belongs elsewhere is refused instead of showing the wrong page.
+ * The limits and cursors of a store's `list`, for those who write a store. A cursor is readable text with a checksum. A
+ * cursor that was cut, or that is from another store, is refused; without the checksum it could give a wrong page.
  *
- * @param place names the engine and the table; cursors of one place are refused in another.
+ * @param place names the engine and the table. A cursor of one place is refused in another.
  */
 export function storePages(place: string): StorePages {
   return {
@@ -66,7 +66,7 @@ function textIn(encoded: string): string | undefined {
   }
 }
 
-/** FNV-1a, 32 bits. It catches mistakes; somebody who forges a cursor could ask for that page anyway. */
+/** FNV-1a, 32 bits. It finds mistakes only: an attacker who can pass a forged cursor can ask for every page anyway. */
 function checksum(text: string): string {
   let hash = 0x811c9dc5;
   for (const unit of text) hash = Math.imul(hash ^ (unit.codePointAt(0) as number), 0x01000193);
