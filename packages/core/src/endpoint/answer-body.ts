@@ -1,16 +1,15 @@
 import { discard } from "../platform/fetch.js";
 
-/** Bytes. No answer of the token endpoint needs more (behaviour 10). */
+/** The most bytes that core reads of an answer (behaviour 10). */
 const LONGEST_BODY = 1024 * 1024;
 
-/** The text of an answer; `undefined` when it is longer than {@link LONGEST_BODY}. */
+/** The text of an answer; `undefined` if it is longer than {@link LONGEST_BODY}. */
 export function bodyOf(response: Response): string | Promise<string | undefined> {
   if (!response.body) return "";
   if (response.status === 429) {
-    discard(response.body); // the headers say it all, even if the body never comes
+    discard(response.body); // only the headers are used, and the body may never come
     return "";
   }
-  // Reading a short body at once is cheaper than streaming it.
   return isShort(response.headers) ? response.text() : longBodyOf(chunksOf(response.body));
 }
 
@@ -26,7 +25,7 @@ async function longBodyOf(body: AsyncIterable<Uint8Array>): Promise<string | und
   return text + decoder.decode();
 }
 
-/** Some platforms' streams cannot be iterated, and some fetches give Node's streams, which have no reader. */
+/** The streams of some platforms cannot be iterated. Node's streams, which some `fetch` return, have no reader. */
 async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (Symbol.asyncIterator in body) return yield* body;
   const reader = (body as ReadableStream<Uint8Array>).getReader();
@@ -41,7 +40,7 @@ async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-/** Whether the headers promise a short body that is not compressed: a compressed one can unpack to any size. */
+/** Whether the headers announce a short body that is not compressed: a compressed one may unpack to any size. */
 function isShort(headers: Headers): boolean {
   const length = headers.get("content-length") ?? "";
   return /^\d+$/.test(length) && Number(length) <= LONGEST_BODY && !headers.has("content-encoding");

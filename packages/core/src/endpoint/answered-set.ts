@@ -4,7 +4,7 @@ import { quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { TokenAnswer } from "./token-endpoint.js";
 
-/** R4: a new refresh token replaces the old one; the old one stays if there is none. The same for the access token. */
+/** The set after a renewal (R4): a token that the answer has replaces the stored one; else the stored one stays. */
 export function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
   const scope = response.scope ?? stored.scope;
   return quiet({
@@ -17,7 +17,11 @@ export function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer
   });
 }
 
-/** The answer to a login is read strictly: if it is refused, nothing is lost, and nothing odd is stored (2.2, R4). */
+/**
+ * The set of a new login. Core refuses an answer with any oddity, because the person can log in again (2.2, R4).
+ *
+ * @throws {TokenResponseError} the answer is unusable.
+ */
 export function firstSet(
   { response, requestedAt }: TokenAnswer,
   domainPrefix: DomainPrefix,

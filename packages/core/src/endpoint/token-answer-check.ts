@@ -7,12 +7,12 @@ import { jsonObject, readTokenResponse, type TokenResponse } from "./token-respo
 
 /** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
 export function failureOf(answer: Answer, grant: Grant): Error {
-  const ours = ourErrorFor(answer, grant); // made even if it is not thrown: it notes a refused code
-  return ownErrorFor(answer, grant) ?? ours;
+  const ours = coreErrorFor(answer, grant); // made even if it is not thrown, because it records a refused code
+  return callersErrorFor(answer, grant) ?? ours;
 }
 
-/** The caller's, returned or thrown. The body may repeat what was sent, and the error the body. */
-function ownErrorFor(
+/** The error that `parseErrorResponse` returns or throws. It may repeat the body, and the body what was sent. */
+function callersErrorFor(
   { status, body = "" }: Answer,
   { parseErrorResponse, secrets }: Grant,
 ): Error | undefined {
@@ -25,13 +25,12 @@ function ownErrorFor(
   return own ? (withoutSecrets(own, secrets) as Error) : undefined;
 }
 
-function ourErrorFor(
+function coreErrorFor(
   { status, redirected, body = "" }: Answer,
   { domainPrefix, secrets, refused }: Grant,
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
   if (!redirected && (status === 400 || status === 401)) {
-    // Decided on the service's own words; they are cleaned before they are shown.
     if (code === "invalid_client" || code === "unauthorized_client") {
       return new ClientRefusedError(code, { domainPrefix });
     }
@@ -46,7 +45,7 @@ function ourErrorFor(
   });
 }
 
-/** OAuth errors that say nothing against the code or the refresh token (RFC 6749, sections 4.1.2.1 and 5.2). */
+/** OAuth errors after which the code or refresh token may still be valid (RFC 6749, sections 4.1.2.1 and 5.2). */
 const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
   "access_denied",
   "invalid_request",
@@ -61,7 +60,7 @@ const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
  * The tokens in a 2xx answer.
  *
  * @param requestedAt when the request was sent, epoch milliseconds.
- * @throws {TokenResponseError} nothing of the answer is used.
+ * @throws {TokenResponseError} the answer is unusable.
  */
 export function usableResponse(
   { status, body }: Answer,
@@ -81,10 +80,10 @@ export function usableResponse(
   return withoutSecretScope(response, secrets);
 }
 
-/** Shorter texts turn up in ordinary words, and no service has secrets that short. */
+/** Shorter texts appear in ordinary words, and no service has such short secrets. */
 const SHORTEST_SECRET = 6;
 
-/** The scope is stored unchanged and shown to operators, so one that repeats a secret is dropped. */
+/** Drops a scope that repeats a secret, because the scope is stored unchanged and shown to operators. */
 function withoutSecretScope(response: TokenResponse, secrets: readonly string[]): TokenResponse {
   const { scope, ...rest } = response;
   const all = [...secrets, response.access?.value ?? "", response.refreshToken ?? ""];
@@ -92,7 +91,7 @@ function withoutSecretScope(response: TokenResponse, secrets: readonly string[])
   return scope === undefined || redact(scope, long) === scope ? response : rest;
 }
 
-/** The service's own words, fit for a log line: short, printable, and without anything secret. */
+/** Makes the service's text safe for a log line: short, printable, and without secrets. */
 function plainText(value: unknown, secrets: readonly string[]): string | undefined {
   if (typeof value !== "string" || value === "") return undefined;
   return redact(value, secrets)

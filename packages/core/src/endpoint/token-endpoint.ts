@@ -12,28 +12,28 @@ import {
 import { type Answer, type PostOptions, post } from "./token-post.js";
 import type { TokenResponse } from "./token-response.js";
 
-/** The token endpoint of every retailer (4.2, 4.3). It remembers nothing between two requests. */
+/** Sends token requests to the retailers' token endpoints (4.2, 4.3). It keeps nothing between two requests. */
 export interface TokenEndpoint {
   /**
-   * 4.2: trades a code. Sent once: a code is single-use, so a second try could only fail.
+   * Exchanges a code for tokens (4.2). It sends one request: a code is single-use, so a second try could only fail.
    *
-   * @throws {TokenEndpointError} also when the code is refused (`error: "invalid_grant"`).
+   * @throws {TokenEndpointError} also if the service refuses the code (`error: "invalid_grant"`).
    */
   exchange(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenAnswer>;
   /**
-   * 4.3.
+   * Gets new tokens for a refresh token (4.3).
    *
-   * @param late given what may still come, if there is no answer in time: tokens, for the service has ended the old
-   * refresh token by then (R4); or a 429, which holds whenever it comes.
-   * @throws {ReconnectRequiredError} when the service refuses the refresh token.
+   * @param late called if there is no answer in time. A late answer counts: with tokens, because the service has ended
+   * the old refresh token (R4); or with a 429.
+   * @throws {ReconnectRequiredError} the service refuses the refresh token.
    */
   refresh(domainPrefix: DomainPrefix, refreshToken: string, late?: Late): Promise<TokenAnswer>;
 }
 
-/** What comes after the deadline; `undefined` if nothing does, or nothing of use. Never rejects. */
+/** The answer that comes after the deadline; `undefined` if none comes, or an unusable one. Never rejects. */
 export type Coming = Promise<TokenAnswer | RateLimitedError | undefined>;
 
-/** Whoever keeps what comes after the deadline. */
+/** Receives the answer that may come after the deadline. */
 export type Late = (coming: Coming) => void;
 
 /** A usable 2xx answer. */
@@ -41,7 +41,7 @@ export interface TokenAnswer {
   readonly response: TokenResponse;
   /** When the request was sent, epoch milliseconds. */
   readonly requestedAt: number;
-  /** The same instant as `performance.now()` says it: no clock that is set changes what is measured from it. */
+  /** The same instant by `performance.now()`, which no clock change affects. */
   readonly beganAt: number;
   readonly rateLimit: RateLimit | undefined;
 }
@@ -51,13 +51,13 @@ type Sent = Pick<TokenAnswer, "requestedAt" | "beganAt">;
 
 export interface TokenEndpointOptions extends GrantOptions, PostOptions {
   clock: () => number;
-  /** Told of each request, once it is over. */
+  /** Called after each request. */
   onRequest?: (request: TokenRequest) => void;
-  /** Told what each answer, good or bad, says of the rate limit (section 8). */
+  /** Called with the rate limit of each answer that has one, success or failure (section 8). */
   onRateLimit?: (domainPrefix: DomainPrefix, rateLimit: RateLimit) => void;
 }
 
-/** One request, and what became of it. */
+/** One request and its result. */
 export interface TokenRequest {
   readonly domainPrefix: DomainPrefix;
   readonly grant: GrantType;
@@ -80,12 +80,12 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     refresh: (domainPrefix, refreshToken, late) => request(grants.refresh(domainPrefix, refreshToken), late),
   };
 
-  /** Each request is told once, with what became of it. */
+  /** Sends one request, and calls `onRequest` once with its result. */
   async function request(grant: Grant, late?: Late): Promise<TokenAnswer> {
     const startedAt = Date.now();
     const beganAt = performance.now();
     let status: number | undefined;
-    const told = (error?: unknown) =>
+    const report = (error?: unknown) =>
       onRequest?.({
         domainPrefix: grant.domainPrefix,
         grant: grant.type,
@@ -99,10 +99,10 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     };
     try {
       const answer = await ask(grant, answered, late);
-      told();
+      report();
       return answer;
     } catch (error) {
-      told(error);
+      report(error);
       throw error;
     }
   }
@@ -117,7 +117,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
       try {
         return tokensIn(await coming, grant, sent);
       } catch (error) {
-        // Else there is nothing to keep: that no answer came in time was told already.
+        // Other errors are dropped, because the request was already reported as unanswered.
         return error instanceof RateLimitedError ? error : undefined;
       }
     };
@@ -126,7 +126,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     return tokensIn(answer, grant, sent);
   }
 
-  /** @throws {RetailPosError} there are none in it. */
+  /** @throws {RetailPosError} the answer has no usable tokens. */
   function tokensIn(answer: Answer, grant: Grant, { requestedAt, beganAt }: Sent): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) onRateLimit?.(grant.domainPrefix, rateLimit);

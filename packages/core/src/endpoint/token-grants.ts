@@ -4,7 +4,7 @@ import { ReconnectRequiredError, type RetailPosError, TokenEndpointError } from 
 /** `grant_type` (4.2, 4.3). */
 export type GrantType = "authorization_code" | "refresh_token";
 
-/** One token request before it is sent: its form, and its errors, which show no secret. */
+/** One token request before it is sent: its form, and how to make its errors, which show no secret. */
 export interface Grant {
   readonly type: GrantType;
   readonly domainPrefix: DomainPrefix;
@@ -22,7 +22,9 @@ export interface ExchangeExtra {
   redirectUri?: string | undefined;
   /** Further form parameters; the five of 4.2 cannot be replaced. */
   params?: Record<string, string>;
-  /** May turn an error answer (neither 2xx nor 429) into an error of its own; `undefined` or `null`: ours is thrown. */
+  /**
+   * May turn an error answer (neither 2xx nor 429) into another error. For `undefined` or `null`, core throws its own.
+   */
   parseErrorResponse?: (body: string, status: number) => Error | null | undefined;
 }
 
@@ -30,15 +32,15 @@ export interface GrantOptions {
   clientId: string;
   clientSecret: string;
   redirectUri: string | undefined;
-  /** Told of each code that the service refused. */
+  /** Called for each code that the service refused. */
   onCodeRefused?: (domainPrefix: DomainPrefix) => void;
 }
 
 /** The two grants of one application. */
 export interface Grants {
-  /** 4.2: trades a login's code. */
+  /** Exchanges a login's code (4.2). */
   code(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Grant;
-  /** 4.3: spends a refresh token. */
+  /** Uses a refresh token (4.3). */
   refresh(domainPrefix: DomainPrefix, refreshToken: string): Grant;
 }
 

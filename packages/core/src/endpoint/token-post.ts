@@ -12,22 +12,22 @@ export interface PostOptions {
   fetch: typeof globalThis.fetch;
 }
 
-/** An answer of the token endpoint, good or bad. */
+/** An answer of the token endpoint, success or failure. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** `undefined` when it is longer than 1 MiB. */
+  /** `undefined` if it is longer than 1 MiB. */
   readonly body: string | undefined;
   readonly redirected: boolean;
 }
 
 /**
- * One POST, one deadline over headers and body, redirects not followed: their target would get the secret
- * (behaviour 10).
+ * Sends one POST, with one deadline for headers and body. It does not follow redirects, because their target would get
+ * the client secret (behaviour 10).
  *
- * @param late given what comes after the deadline, within three times that time; it rejects if nothing does. Without
- * it, the request is aborted at the deadline.
- * @throws {TokenEndpointError} there is no answer.
+ * @param late called at the deadline with a promise of the late answer, which rejects if none comes within three times
+ * the deadline. Without `late`, the request is aborted at the deadline.
+ * @throws {TokenEndpointError} there is no answer in time.
  */
 export async function post(
   options: PostOptions,
@@ -64,7 +64,7 @@ export async function post(
   }
 }
 
-/** `fetch` says "fetch failed", and keeps what happened (`ENOTFOUND`, `ECONNREFUSED`) in a cause of a cause. */
+/** The message of `fetch` is only "fetch failed"; the code (`ENOTFOUND`, `ECONNREFUSED`) is in one of its causes. */
 function failure(error: unknown, secrets: readonly string[]): string {
   const code = codeBehind(error, secrets);
   return code === undefined ? "the network failed" : `the network failed (${code})`;
@@ -72,7 +72,7 @@ function failure(error: unknown, secrets: readonly string[]): string {
 
 class DeadlinePassed extends Error {}
 
-/** Does not wait for work that ignores the signal. */
+/** Rejects at the deadline, also if the work ignores the signal. */
 function withDeadline<T>(
   timeoutMs: number,
   work: (signal: AbortSignal) => Promise<T>,
@@ -86,7 +86,7 @@ function withDeadline<T>(
       controller.abort(reason);
       return reason;
     }
-    // No timer of this process, so that it may end. It takes whole numbers only.
+    // This timer does not keep the process alive. It takes whole numbers only.
     const end = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs * LATE, LONGEST_TIMER_MS)));
     const never = new Promise<never>((_, reject) => {
       const stop = () => {
@@ -100,6 +100,6 @@ function withDeadline<T>(
   });
 }
 
-/** So many more times the deadline an answer may be late. */
+/** After the deadline, core waits this many times as long again for a late answer. */
 const LATE = 2;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -4,24 +4,24 @@ import { type AccessToken, isBearerValue } from "../vocabulary/token-set.js";
 
 /** The usable contents of a 2xx answer of the token endpoint (2.2). */
 export interface TokenResponse {
-  /** Absent when there is no usable `access_token`. */
+  /** Absent if there is no usable `access_token`. */
   readonly access?: AccessToken;
-  /** Absent when the field is not a non-empty text: the stored one stays (R4). */
+  /** Absent if the field is not a non-empty text: then the stored one stays (R4). */
   readonly refreshToken?: string;
-  /** The granted scope, if the answer says one that is not empty. */
+  /** The granted scope, if the answer has one that is not empty. */
   readonly scope?: string;
-  /** The answer names another retailer than the one asked. Nothing of it may be used. */
+  /** The answer names another retailer than the one that was asked. It must not be used. */
   readonly otherRetailer?: true;
-  /** Oddities of the other fields. A login with any is refused; a renewal is saved all the same (behaviour 3). */
+  /** Oddities of the other fields. Core refuses a login that has any, and saves a renewal anyway (behaviour 3). */
   readonly oddities: readonly string[];
 }
 
 /**
- * Reads the body of a 2xx answer. Tokens are kept apart from oddities, so that the caller can be strict with a login
- * and still never lose a rotated refresh token.
+ * Reads the body of a 2xx answer. It returns the tokens and the oddities separately: the caller may refuse a login for
+ * an oddity, but must not lose a rotated refresh token.
  *
  * @param requestedAt when the request was sent, epoch milliseconds: `expires_in` counts from it.
- * @returns `undefined` when the body is no JSON object.
+ * @returns `undefined` if the body is no JSON object.
  */
 export function readTokenResponse(
   body: string,
@@ -32,7 +32,6 @@ export function readTokenResponse(
   if (!fields) return undefined;
   const { access_token, refresh_token } = fields;
   const expiresAt = expiryOf(fields, requestedAt);
-  // Field by field, as in rate-limit.ts: conditional spreads take longer than parsing the JSON.
   const response: { -readonly [field in keyof TokenResponse]: TokenResponse[field] } = {
     oddities: odditiesOf(fields),
   };
@@ -47,7 +46,9 @@ export function readTokenResponse(
 /** As a number: see scripts/bundle.mjs. */
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** The fields of a JSON object in a body, or `undefined`; a parse error would repeat the body. */
+/**
+ * The fields of a JSON object; `undefined` for any other body. It does not throw, as a parse error repeats the body.
+ */
 export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.charCodeAt(0) === BYTE_ORDER_MARK ? body.slice(1) : body);
@@ -60,9 +61,9 @@ export function jsonObject(body: string): Record<string, unknown> | undefined {
 }
 
 /**
- * R5, R6: `expires_in` from the moment of the request, else `expires`. The spec does not say what an
- * instant that has already passed means; it is taken as no usable expiry, so the token is used until
- * the API rejects it instead of being renewed on every call.
+ * The expiry by `expires_in`, counted from the request, else by `expires` (R5, R6). The spec does not say what an
+ * instant in the past means. Core takes it as no usable expiry and uses the token until the API rejects it; otherwise
+ * it would renew the token for every call.
  */
 function expiryOf({ expires_in, expires }: Record<string, unknown>, requestedAt: number): number | undefined {
   const inSeconds = seconds(expires_in);
@@ -74,7 +75,7 @@ function expiryOf({ expires_in, expires }: Record<string, unknown>, requestedAt:
   return candidates.find((at) => at !== undefined && at > requestedAt);
 }
 
-/** Scope tokens with a space between (RFC 6749, section 3.3); no longer than anybody's list of permissions. */
+/** Scope tokens with a space between them (RFC 6749, section 3.3), at most 4,096 characters. */
 function isScope(value: unknown): value is string {
   const token = "[\\x21\\x23-\\x5b\\x5d-\\x7e]+";
   return (
@@ -89,7 +90,7 @@ function seconds(value: unknown): number | undefined {
   return number > 0 && number < LAST_PLAUSIBLE_SECOND ? number : undefined;
 }
 
-/** Behaviour 11. An optional field (2.2): absent, `null` and empty name nobody. */
+/** Whether `domain_prefix` names another retailer (behaviour 11). Absent, `null` or empty it names none (2.2). */
 function namesAnother(value: unknown, asked: DomainPrefix): boolean {
   if (typeof value !== "string" || value === "") return false;
   try {
