@@ -1,13 +1,13 @@
 /**
- * The address of a call. It may not leave `baseUrl`, or the bearer would go to somebody else (behaviour 12).
+ * Makes the address of a call. It has to lie below `baseUrl`, or another server would get the bearer (behaviour 12).
  *
- * @throws {TypeError} the address is outside `baseUrl`, or may be on some server; the message says why.
+ * @throws {TypeError} the address is outside `baseUrl`, or some servers would take it so; the message says why.
  */
 export function addressWithin(baseUrl: string, input: string | URL | Request): string {
   const text = input instanceof Request ? addressOf(input) : String(input);
   const isRelative = typeof input === "string" && !/^\s*[a-z][a-z0-9+.-]*:/i.test(input);
   const path = text.split(/[?#]/, 1)[0] ?? "";
-  // A URL parser drops control characters and takes a backslash for a slash; other programs do not.
+  // A URL parser drops control characters and turns a backslash into a slash; other programs do not.
   if (CONTROL_OR_BACKSLASH.test(path)) throw outside("contains a backslash or a control character");
   if (isRelative && path.startsWith("//")) throw outside("names another host");
 
@@ -17,7 +17,7 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
   if (url.origin !== base.origin || url.username || url.password) throw outside("is of another origin");
   const root = base.pathname.replace(/\/$/, "");
   const isBelow = `${url.pathname}/`.startsWith(`${root}/`);
-  // Both as it was given and as the URL parser left it: the parser takes "a%2fb/.." away as one segment.
+  // Both the given path and the parsed one are checked, because the parser removes "a%2fb/.." as one segment.
   if (!isBelow || mayClimbOut(url.pathname.slice(root.length)) || (isRelative && mayClimbOut(path)))
     throw outside("climbs out of baseUrl, or may do so on some server");
   return url.href;
@@ -27,21 +27,21 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
   }
 }
 
-// As a text: V8 checks every literal when it reads the file, and takes a fifth of a millisecond for Unicode's classes.
+/** The source of a regular expression: characters that servers drop from a path. */
 const UNSEEN = "[\\p{Cc}\\p{Cf}\\s\\ufffd]";
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the search is for control characters.
 const CONTROL_OR_BACKSLASH = /[\u0000-\u001f\u007f-\u009f\\]/;
 
-/** The address that the platform uses. An object or a subclass may show another one as its `url`. */
+/** The address that the platform's `fetch` would use. The `url` of a subclass may differ from it. */
 function addressOf(request: Request): string {
   const url = Object.getOwnPropertyDescriptor(Request.prototype, "url")?.get;
   return url ? url.call(request) : request.url;
 }
 
 /**
- * Whether `..` may outweigh the names before it on some server: one that decodes the path, once or several times,
- * before or after it resolves dot segments; one that drops what follows a semicolon or a null character; one that
- * takes a full-width dot for a dot. So a segment counts as every `..` that it may become, else as one name.
+ * Whether a path may climb above its start on some server: one that decodes the path, once or several times, before or
+ * after it resolves dot segments; one that drops the text after a semicolon or a null character; or one that reads a
+ * full-width dot as a dot. Therefore a segment counts as each `..` that it may become, or else as one name.
  */
 function mayClimbOut(path: string): boolean {
   let depth = 0;
@@ -57,18 +57,18 @@ function mayClimbOut(path: string): boolean {
   return false;
 }
 
-/** A server may decode a path this many times. A path that takes more names nothing. */
+/** The most layers of encoding that a path may have. No real path has more. */
 const MOST_DECODINGS = 4;
 
 const ENCODED = /%[0-9a-f]{2}|%u[0-9a-f]{4}/i;
 
-/** Overlong UTF-8 (RFC 3629, section 10), which careless decoders take for a dot or a slash; no text is written so. */
+/** Overlong UTF-8 (RFC 3629, section 10). It is never valid, but careless decoders read a dot or a slash from it. */
 const OVERLONG = /%c[01][%.]|%e0%[89]|%f[08c]%8/i;
 
-/** Unicode's slashes and backslashes that some character sets know as the ASCII one. */
+/** Unicode's slashes and backslashes, some of which become an ASCII one in another character set. */
 const SLASHES = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/;
 
-/** The parts that a segment falls into once it is decoded; `undefined` if that cannot be told. */
+/** The parts of a segment after decoding; `undefined` if they are uncertain. */
 function partsOf(segment: string): string[] | undefined {
   let text = segment;
   for (let count = 0; ENCODED.test(text); count += 1) {
@@ -88,7 +88,7 @@ function decodedOnce(text: string): string {
     .normalize("NFKC"); // a full-width percent sign becomes an ordinary one
 }
 
-/** Without matrix parameters, a query, and characters that servers drop; an ideographic dot becomes a dot. */
+/** Removes matrix parameters, a query, and characters that servers drop; an ideographic dot becomes a dot. */
 function withoutTrimmings(part: string): string {
   return part
     .replace(/[;?#\0].*$/s, "")

@@ -15,8 +15,9 @@ const MEMBERS = [
 ] as const;
 
 /**
- * The members that the platform would read: a `Request` may be given as `init`, and a spread misses its members. What
- * the caller may change and use again is copied, for `fetch` reads it before it returns, and ours has to wait first.
+ * Copies the members that the platform would read. If a `Request` is given as `init`, a spread would miss them. Headers
+ * and bodies are copied too: the platform's `fetch` reads them before it returns, but ours may wait for a token first,
+ * and the caller may change them meanwhile.
  */
 export function membersOf(init: RequestInit | undefined): RequestInit {
   const members: Record<string, unknown> = { ...init };
@@ -32,7 +33,7 @@ export function membersOf(init: RequestInit | undefined): RequestInit {
 
 type Body = NonNullable<RequestInit["body"]>;
 
-/** Texts and blobs cannot change, and a stream can be read once only. */
+/** Texts and blobs cannot change, and a stream can be read only once, so they are not copied. */
 function copyOfBody(body: Body): Body {
   if (body instanceof URLSearchParams) return new URLSearchParams(body);
   if (body instanceof ArrayBuffer) return body.slice(0);
@@ -43,12 +44,12 @@ function copyOfBody(body: Body): Body {
   return copy;
 }
 
-/** Whether `init` has a body of its own, though it may be empty: it takes the place of a `Request`'s. */
+/** Whether `init` has a body, perhaps an empty one. It replaces the body of a `Request`. */
 export function hasBody({ body }: RequestInit): boolean {
   return body !== undefined && body !== null;
 }
 
-/** A stream is gone once it was sent; every other kind of body is a value. */
+/** Whether a body can be sent twice: every kind except a stream. */
 export function isValue(body: unknown): boolean {
   if (typeof body !== "object" || body === null) return true;
   return (

@@ -6,21 +6,21 @@ import { kindOf, ReconnectRequiredError } from "../vocabulary/errors.js";
 import { isBearerValue, quietAccess } from "../vocabulary/token-set.js";
 import { type RetailerClient, retailerClients } from "./retailer-client.js";
 
-/** A Personal Token, and the retailer it is for. */
+/** A Personal Token and its retailer. */
 export interface PersonalTokenOptions {
   /** {base_url}: the template with `{domain_prefix}`, or the retailer's own address. */
   baseUrl: string;
-  /** The retailer that made it. */
+  /** The retailer that the token belongs to. */
   domainPrefix: string;
-  /** The Personal Token that an admin of the store created (2.4, R7). */
+  /** The token, created by an admin of the store (2.4, R7). */
   token: string;
   /** Sends the API calls; default `globalThis.fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
 }
 
 /**
- * Personal-token mode (R7): the same client, without renewal and without the token endpoint. A 401 of the
- * API is returned as it is; `token({ rejected })` then throws `ReconnectRequiredError`.
+ * Makes a client with a Personal Token (R7): without renewal, and without requests to the token endpoint. `fetch`
+ * returns a 401 of the API as it is; `token({ rejected })` then throws a `ReconnectRequiredError`.
  *
  * @throws {TypeError} naming the option. @throws {InvalidDomainPrefixError}
  */

@@ -7,29 +7,29 @@ import type { TokenAsk, TokenSource } from "../vocabulary/token-source.js";
 import { addressWithin } from "./call-address.js";
 import { hasBody, isValue, membersOf } from "./call-members.js";
 
-/** One retailer's API with the bearer put on every call. */
+/** One retailer's API. The client adds the bearer to every call. */
 export interface RetailerClient extends TokenSource {
-  /** Which retailer. */
+  /** The retailer. */
   readonly domainPrefix: DomainPrefix;
   /** {base_url} of this retailer, without a trailing slash. */
   readonly baseUrl: string;
   /**
-   * `fetch` with `Authorization: Bearer …` (4.4), in place of any `Authorization` that the caller gave. A relative
-   * input, with or without a leading slash, is appended to `baseUrl`. What is given is read at once, as the platform
-   * reads it. If the call is not sent, a body that is a stream is cancelled. A `Content-Length` beside a body that is
-   * no stream is left to the platform.
+   * `fetch` with `Authorization: Bearer …` (4.4), which replaces an `Authorization` that the caller gave. A relative
+   * input, with or without a leading slash, is appended to `baseUrl`. The client reads the arguments at once, as the
+   * platform does. If the call is not sent, a body that is a stream is cancelled. For a body that is no stream, the
+   * platform sets `Content-Length`.
    *
-   * A 401 is answered by one retry with a renewed token, if the body can be sent again: a stream cannot. The 401 is
-   * returned if another token would not help: the API rejects tokens that were just issued too, or the 401 came by way
-   * of a redirect. If a `Request` has a body, a copy of it is kept in memory until the answer is there; for large
-   * uploads give the stream as `init.body`.
+   * After a 401, the client renews the token and sends the call once more, unless its body is a stream. It returns the
+   * 401 if another token would not help: the API also rejects tokens that were just issued, or the 401 came after a
+   * redirect. If a `Request` has a body, a copy of it is in memory until the answer is there; for large uploads give
+   * the stream as `init.body`.
    *
-   * If `{domain_prefix}` is a segment of `baseUrl`'s path, a redirect is returned and not followed, because it may lead
-   * to another retailer.
+   * If `{domain_prefix}` is a segment of `baseUrl`'s path, the client returns a redirect and does not follow it,
+   * because it may lead to another retailer.
    *
    * @throws {TypeError} the address is outside `baseUrl`, and nothing is sent; or the platform's own, if the network
    * fails.
-   * @throws the errors of {@link TokenSource.token}, also if a 401 shows that the token has to be renewed.
+   * @throws the errors of {@link TokenSource.token}, also of a renewal after a 401.
    * @throws the signal's reason, if the caller's own signal is aborted.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
@@ -38,13 +38,13 @@ export interface RetailerClient extends TokenSource {
 /** Settings that all clients of one application share. */
 export interface RetailerClientOptions {
   fetch: typeof globalThis.fetch;
-  /** Whether a 401 can be mended by a new token. */
+  /** Whether the source can renew a token after a 401. */
   renews: boolean;
-  /** Whether other retailers have their addresses below the same origin, so that a redirect may lead to one. */
+  /** Whether all retailers have one origin, so that a redirect may lead to another retailer. */
   sharesOrigin: boolean;
 }
 
-/** @returns makes one retailer's client; the functions of its source need no `this`. */
+/** @returns a function that makes one retailer's client. The functions of its source must not need `this`. */
 export function retailerClients(
   options: RetailerClientOptions,
 ): (domainPrefix: DomainPrefix, baseUrl: string, source: TokenSource) => RetailerClient {
@@ -63,7 +63,7 @@ export function retailerClients(
   ): Promise<Response> {
     const call = membersOf(init);
     const given = input instanceof Request ? input : undefined;
-    const signal = call.signal === undefined ? given?.signal : call.signal; // null frees it of the request's own
+    const signal = call.signal === undefined ? given?.signal : call.signal; // `null` removes the request's own
     const ask: TokenAsk = signal ? { signal } : {};
     const isResendable = isValue(call.body) && !given?.bodyUsed;
     let request: Request | undefined;
@@ -81,7 +81,7 @@ export function retailerClients(
       return response;
     }
     const renewal = source.token({ ...ask, rejected: token.value });
-    renewal.catch(() => {}); // not lost if this call cannot be sent again: the next one finds a good token
+    renewal.catch(() => {}); // started even if this call cannot be sent again: the next one gets the new token
     if (!isResendable) return response;
     try {
       const renewed = await renewal;
@@ -89,12 +89,12 @@ export function retailerClients(
       return await send(spare ?? request ?? url, renewed);
     } catch (error) {
       discard(spare?.body);
-      if (error instanceof RejectedByApiError) return response; // it is about the call, not about the token
+      if (error instanceof RejectedByApiError) return response; // another token would not help
       discard(response.body);
       throw error;
     }
 
-    /** Everything is read before the first wait: the caller may change it, and use it again. */
+    /** Reads everything before the first wait, because the caller may change and reuse it meanwhile. */
     async function ready() {
       const url = addressWithin(baseUrl, input);
       request = given && requestTo(url, given, call);
@@ -104,31 +104,31 @@ export function retailerClients(
     async function send(target: string | Request, { value }: AccessToken): Promise<Response> {
       const headers = new Headers(call.headers ?? request?.headers);
       headers.set("authorization", `Bearer ${value}`);
-      // It may be that of another body, and some platforms then wait for ever for the rest.
+      // It may be the length of another body, and some platforms would then wait for ever for the rest.
       if (hasBody(call) && isValue(call.body)) headers.delete("content-length");
       const redirect = redirectOf(call.redirect ?? request?.redirect);
       try {
         return await options.fetch(target, { ...call, headers, ...(redirect && { redirect }) });
       } catch (error) {
-        if (signal?.aborted && error === signal.reason) throw error; // the caller's own
-        throw withoutSecrets(error, [value]); // some repeat the request that failed, with its headers
+        if (signal?.aborted && error === signal.reason) throw error;
+        throw withoutSecrets(error, [value]); // some errors repeat the request with its headers
       }
     }
   }
 
-  /** Behaviour 12: below an origin that retailers share, the bearer of one would go to the address of another. */
+  /** If retailers share an origin, a redirect could send one retailer's bearer to another's address (behaviour 12). */
   function redirectOf(asked: RequestInit["redirect"]): RequestInit["redirect"] {
     return options.sharesOrigin && asked !== "error" ? "manual" : asked;
   }
 }
 
 /**
- * A copy of the caller's request as the platform would send it. Its properties may say something else.
+ * Copies the caller's request as the platform would send it; a subclass may show other values in its properties.
  *
- * @throws {TypeError} its body was read before; or its address changes from one look to the next.
+ * @throws {TypeError} its body was read before, or its address changes each time it is read.
  */
 function requestTo(url: string, given: Request, call: RequestInit): Request {
-  // A body in `init` takes the place of the request's own, which may be gone. No bytes: a text would bring its type.
+  // A body in `init` replaces the request's own, which may have been read. An empty text would set a content type.
   const copy = hasBody(call)
     ? new Request(given, { method: call.method ?? given.method, body: new Uint8Array() })
     : new Request(given);
@@ -137,7 +137,7 @@ function requestTo(url: string, given: Request, call: RequestInit): Request {
   return copy;
 }
 
-/** A copied `Request` follows the caller's signal only while the original is there. So the copy keeps the original. */
+/** Keeps the original of each copied `Request` in memory: without it the copy no longer follows the caller's signal. */
 const originals = new WeakMap<Request, Request>();
 
 function copyOf(request: Request): Request {
@@ -146,7 +146,7 @@ function copyOf(request: Request): Request {
   return copy;
 }
 
-/** A redirect may have led to another host, which never saw the bearer; its 401 says nothing about the token. */
+/** Whether the answer came after a redirect. Another host did not get the bearer, so its 401 is not about the token. */
 function isRedirected(baseUrl: string, { redirected, url }: Response): boolean {
   return redirected || (url !== "" && new URL(url).origin !== new URL(baseUrl).origin);
 }
