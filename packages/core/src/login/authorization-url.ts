@@ -6,16 +6,16 @@ import type { CheckedOptions } from "../settings/options.js";
 export interface AuthorizationRequest {
   /** The `redirect_uri` of this login, if it differs from the configured one. */
   redirectUri?: string | undefined;
-  /** Sent only if given, in place of the configured one (R1). */
+  /** The scope of this login, if it differs from the configured one (R1). */
   scope?: string | undefined;
 }
 
 type LoginOptions = Pick<CheckedOptions, "addresses" | "clientId" | "redirectUri" | "scope">;
 
 /**
- * The consent page's address, for the retailer's browser (4.1).
+ * Makes the address of the consent page, for the retailer's browser (4.1).
  *
- * @throws {TypeError} the message names what is wrong: `state`, `scope`, `redirectUri`, or an option that was left out.
+ * @throws {TypeError} naming what is wrong: `state`, `scope`, `redirectUri`, or an option that was left out.
  */
 export function authorizationUrl(
   options: LoginOptions,
@@ -44,7 +44,7 @@ export function authorizationUrl(
 /**
  * The `redirect_uri` of one login: its own, else the configured one. It has to be the same in 4.1 and 4.2.
  *
- * @throws {TypeError} no code may be sent there; or the program is not configured for logins.
+ * @throws {TypeError} the login's own is not secure; or the program is not configured for logins.
  */
 export function redirectUriOfLogin(
   { addresses, redirectUri }: Pick<CheckedOptions, "addresses" | "redirectUri">,

@@ -17,13 +17,13 @@ export interface ExchangeOptions
     Pick<CheckedOptions, "addresses" | "redirectUri" | "acceptRetailer"> {
   readonly retailers: KnownRetailers;
   readonly loginBackOff: LoginBackOff;
-  /** Whether a lock was given: then there may be other processes, which may know of a 429 that this one does not. */
+  /** Whether a lock was given: then other processes may have met a 429 that this one does not know. */
   readonly isShared: boolean;
 }
 
 /**
- * Trades codes for tokens (4.2). Exchanges of one retailer go out one at a time, in all processes that share the lock:
- * the next is sent only after the rate limit in the last answer is known.
+ * Exchanges codes for tokens (4.2). All processes that share the lock send the exchanges of one retailer one at a time,
+ * so that each is sent with the rate limit of the answer before it known.
  */
 export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, retailers, versions, clock, events } = options;
@@ -44,10 +44,10 @@ export function exchanges(options: ExchangeOptions) {
   };
 
   async function exchange(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
-    throwIfHeldUp(retailer);
+    throwIfLimited(retailer);
     return turns.take(retailer, async () => {
-      if (options.isShared) await look(retailer); // another process may have just noted a 429
-      throwIfHeldUp(retailer); // a login before this one may have been refused
+      if (options.isShared) await look(retailer); // another process may have just met a 429
+      throwIfLimited(retailer); // the login before this one may have been refused
       return send(retailer, code, extra);
     });
   }
@@ -65,13 +65,13 @@ export function exchanges(options: ExchangeOptions) {
     }
   }
 
-  /** What is stored for the retailer, with the 429 that any process noted on it. The store tells its own failures. */
+  /** Loads the retailer's set, with the `limitedUntil` of any process. The store reports its own failures. */
   function look(retailer: DomainPrefix): Promise<TokenSet | undefined> {
     const held = retailers.of(retailer);
     return held.look(held.asked, 0).catch(() => undefined);
   }
 
-  function throwIfHeldUp(retailer: DomainPrefix): void {
+  function throwIfLimited(retailer: DomainPrefix): void {
     const copy = retailers.get(retailer)?.set;
     const noted = copy && limitOf(copy, clock());
     const reason = backOff.limit(retailer) ?? noted ?? loginBackOff.exchange(retailer);
@@ -79,15 +79,15 @@ export function exchanges(options: ExchangeOptions) {
   }
 
   function tellFailure(retailer: DomainPrefix | undefined, error: unknown): void {
-    if (error instanceof TypeError) return; // a mistake of the program's, not of the login
+    if (error instanceof TypeError) return; // a mistake in the program, not a failed login
     if (isStoreFailure(error) && error.operation === "lock") events.storeFailed(error, retailer);
     events.exchangeFailed(retailer, error);
   }
 }
 
 /**
- * Asks the application before a stranger's `domain_prefix` decides which host gets the client secret. Anything but
- * `true` counts as no: a function that forgets to return accepts nobody.
+ * Asks the application before an untrusted `domain_prefix` decides which host gets the client secret. Every answer but
+ * `true` means no, so a function without a `return` accepts no retailer.
  *
  * @throws {RetailerNotAcceptedError}
  * @throws the application's own error, if its function throws.

@@ -3,35 +3,35 @@ import { RateLimitedError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 
 /**
- * Keeps logins from using up what a connected store's renewals need (behaviour 7). Anybody can make a callback with a
- * made-up code and somebody else's domain prefix, and each costs that retailer's token endpoint a request.
+ * Keeps a part of a retailer's rate limit for its renewals (behaviour 7). Without it, an attacker could use up the
+ * limit with forged callbacks: each has a made-up code and the retailer's domain prefix, and causes one token request.
  */
 export interface LoginBackOff {
-  /** The error for a login that is wanted now; `undefined` if its code may be sent. */
+  /** The error for a login now; `undefined` if its code may be sent. */
   exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Notes the rate limit in an answer of the token endpoint, to a login or a renewal. */
+  /** Records the rate limit in an answer of the token endpoint, to a login or a renewal. */
   answered(domainPrefix: DomainPrefix, rateLimit: RateLimit): void;
   /** The service refused a code: the next exchange waits 1 s, doubling to 10 s. */
   codeRefused(domainPrefix: DomainPrefix): void;
   succeeded(domainPrefix: DomainPrefix): void;
 }
 
-/** Facts about one retailer's logins, as this process knows them. */
+/** What this process knows about one retailer's logins. */
 interface Known {
-  /** As the service last said it, at `seenAt`. */
+  /** From the service's last answer, at `seenAt`. */
   rateLimit?: RateLimit | undefined;
   seenAt: number;
-  /** The number of codes refused in a row, the last of them at `refusedAt`. */
+  /** How many codes were refused in a row, the last at `refusedAt`. */
   refused: number;
   refusedAt: number;
 }
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
-/** This part of the limit is for renewals. */
+/** The part of the rate limit that is kept for renewals. */
 const RESERVE = 0.1;
 const RESERVED = "has little left of its rate limit, kept for renewals";
-/** From this many retailers on, those without news for longest are dropped. */
+/** At this number of retailers, the one whose last change is oldest is dropped. */
 const MOST_RETAILERS = 20_000;
 
 export function loginBackOff(clock: () => number): LoginBackOff {
@@ -51,7 +51,7 @@ export function loginBackOff(clock: () => number): LoginBackOff {
     answered(domainPrefix, rateLimit) {
       const isReserveLeft = !isReserve(rateLimit);
       const known = retailers.get(domainPrefix);
-      if (!known && isReserveLeft) return; // nothing that could stop a login
+      if (!known && isReserveLeft) return; // logins of this retailer are not limited
       remember(domainPrefix, { ...(known ?? NOTHING), rateLimit, seenAt: clock() });
     },
     codeRefused(domainPrefix) {
@@ -76,18 +76,18 @@ export function loginBackOff(clock: () => number): LoginBackOff {
 
 const NOTHING: Known = { seenAt: 0, refused: 0, refusedAt: 0 };
 
-/** 0 if no refused code stands in the way, or the clock was set back. */
+/** When the pause after refused codes ends; 0 if there is none, or the clock was set back. */
 function afterRefusal({ refused, refusedAt }: Known, now: number): number {
   if (refused === 0 || now < refusedAt) return 0;
   return refusedAt + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(refused - 1, 10));
 }
 
-/** Until the reset, if what remains is the reserve; 0 otherwise. */
+/** When the rate limit resets, if only the reserve remains; else 0. */
 function afterReserve({ rateLimit, seenAt }: Known, now: number): number {
   return rateLimit && isReserve(rateLimit) && now >= seenAt ? retryAtOf(rateLimit, seenAt) : 0;
 }
 
-/** Without a limit to take a tenth of, only "nothing remains" counts. */
+/** Whether only the reserve remains. If the answer named no `limit`, the reserve is 0 requests. */
 function isReserve({ limit = 0, remaining }: RateLimit): boolean {
   return remaining !== undefined && remaining <= limit * RESERVE;
 }

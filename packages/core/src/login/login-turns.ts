@@ -3,33 +3,35 @@ import type { Application } from "../tokens/application.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
 
-/** Lets the logins of one retailer take turns, in all processes that share the lock (behaviour 7). */
+/** Runs the logins of one retailer one at a time, in all processes that share the lock (behaviour 7). */
 export interface LoginTurns {
   /**
    * Runs the work of one login while no other login of the retailer runs.
    *
-   * @throws {RateLimitedError} too many of this retailer's logins wait already.
-   * @throws {TokenEndpointError} the one before got no answer; this one's work was not run.
+   * @throws {RateLimitedError} too many logins of this retailer are waiting.
+   * @throws {TokenEndpointError} a login that this one waited for got no answer; this one's work was not run.
    * @throws {StoreFailedError} the lock could not be taken.
    */
   take<T>(retailer: DomainPrefix, work: () => Promise<T>): Promise<T>;
 }
 
-/** How many logins of one retailer may wait for each other in this process: a stranger may start any number. */
+/**
+ * How many logins of one retailer may wait in this process. There is a bound because an attacker can start any number.
+ */
 const MOST_WAITING = 100;
-/** When somebody who was turned away may come back. */
+/** The retry time of a login that was refused because too many wait. */
 const RETRY_AFTER_MS = 1000;
 
 /** The logins of one retailer that wait in this process. */
 interface Queue {
   waiting: number;
-  /** The last work that got no answer, and the number of the last login that had come by then. */
-  silence?: { lastComer: number; error: TokenEndpointError };
+  /** The last work that got no answer, and the number of the newest login at that moment. */
+  unanswered?: { newest: number; error: TokenEndpointError };
 }
 
 export function loginTurns({ lock, clientId, clock }: Application): LoginTurns {
   const queues = new Map<DomainPrefix, Queue>();
-  let comers = 0;
+  let logins = 0;
   return { take };
 
   async function take<T>(retailer: DomainPrefix, work: () => Promise<T>): Promise<T> {
@@ -37,24 +39,24 @@ export function loginTurns({ lock, clientId, clock }: Application): LoginTurns {
     if (queue.waiting >= MOST_WAITING) throw tooMany(retailer);
     queues.set(retailer, queue);
     queue.waiting += 1;
-    comers += 1;
-    const comer = comers;
+    logins += 1;
+    const number = logins;
     try {
-      return await underLock(lock, `${clientId}/login/${retailer}`, () => inTurn(queue, comer, work));
+      return await underLock(lock, `${clientId}/login/${retailer}`, () => inTurn(queue, number, work));
     } finally {
       queue.waiting -= 1;
       if (queue.waiting === 0) queues.delete(retailer);
     }
   }
 
-  /** If the endpoint does not answer, each of those that wait would wait for a timeout of its own: told at once. */
-  async function inTurn<T>(queue: Queue, comer: number, work: () => Promise<T>): Promise<T> {
-    if (queue.silence && comer <= queue.silence.lastComer) throw queue.silence.error;
+  /** If the endpoint did not answer a login, those that waited for it fail at once, without a timeout each. */
+  async function inTurn<T>(queue: Queue, number: number, work: () => Promise<T>): Promise<T> {
+    if (queue.unanswered && number <= queue.unanswered.newest) throw queue.unanswered.error;
     try {
       return await work();
     } catch (error) {
-      const isSilence = error instanceof TokenEndpointError && error.endpointStatus === undefined;
-      if (isSilence) queue.silence = { lastComer: comers, error };
+      const isUnanswered = error instanceof TokenEndpointError && error.endpointStatus === undefined;
+      if (isUnanswered) queue.unanswered = { newest: logins, error };
       throw error;
     }
   }
