@@ -5,16 +5,18 @@ import { StoreFailedError } from "../vocabulary/errors.js";
 import type { RetailerStatus } from "../vocabulary/retailer-status.js";
 
 const PAGE = 500;
-/** Pages are empty where other applications' records lie. After this many in a row, the list counts as endless. */
+/**
+ * Another application's records may make pages empty. After this many empty ones in a row, the list counts as endless.
+ */
 const MOST_EMPTY_PAGES = 100_000;
 
 type Arrange = (page: readonly RetailerStatus[]) => readonly RetailerStatus[];
 
 /**
- * All retailers that a store holds, page by page.
+ * All retailers in a store, page by page.
  *
- * @param failed told if the list never ends; other failures are told by the store.
- * @param arranged in which order those of one page come; by default as the store lists them.
+ * @param failed called if the list does not end; the store reports other failures itself.
+ * @param arranged puts the retailers of one page in order; default: as the store lists them.
  * @throws {TypeError} the store cannot list.
  */
 export function pagesThrough(
@@ -30,8 +32,8 @@ export function pagesThrough(
 }
 
 /**
- * In an order of this call's own. Several processes that go through one store at once would else meet at each retailer,
- * and all but one of them wait there.
+ * Puts a page in random order. If several processes went through one store in the same order, they would come to each
+ * retailer at the same time, and all but one would wait.
  */
 export function shuffled<T>(all: readonly T[]): T[] {
   return all
@@ -46,23 +48,24 @@ async function* pages(
   failed: (error: StoreFailedError) => void,
   arranged: Arrange,
 ): AsyncGenerator<RetailerStatus, void, void> {
-  const cursorTurns = turnsNoticed();
-  const pageTurns = turnsNoticed();
+  const isKnownCursor = loopDetector();
+  const isKnownPage = loopDetector();
   let cursor: string | undefined;
   let empty = 0;
   do {
     signal?.throwIfAborted();
     const page = await list(cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor });
-    await aTurn(); // a store in this process answers at once, and timers and signals have to be seen
+    await nextTick(); // a store in this process answers at once; timers and signals have to run meanwhile
     for (const status of arranged(page.retailers)) {
       signal?.throwIfAborted();
       yield status;
     }
     empty = page.retailers.length === 0 ? empty + 1 : 0;
     cursor = page.cursor;
-    const isRound =
-      cursor !== undefined && (cursorTurns(cursor) || (empty === 0 && pageTurns(namesOf(page.retailers))));
-    if (empty > MOST_EMPTY_PAGES || isRound) {
+    const isLoop =
+      cursor !== undefined &&
+      (isKnownCursor(cursor) || (empty === 0 && isKnownPage(namesOf(page.retailers))));
+    if (empty > MOST_EMPTY_PAGES || isLoop) {
       const error = new StoreFailedError("list", "The store's list() does not come to an end");
       failed(error);
       throw error;
@@ -70,15 +73,15 @@ async function* pages(
   } while (cursor !== undefined);
 }
 
-/** A retailer comes once, so a page that comes again was made up. */
+/** Names a page. Each retailer is listed once, so a repeated page shows a loop. */
 function namesOf(retailers: readonly RetailerStatus[]): string {
   return retailers.map(({ domainPrefix }) => domainPrefix).join();
 }
 
-const aTurn = () => new Promise<void>((resolve) => soon(resolve));
+const nextTick = () => new Promise<void>((resolve) => soon(resolve));
 
-/** Notices a list that goes round, however long, with one step in memory (Brent's algorithm). */
-function turnsNoticed(): (step: string) => boolean {
+/** Finds a loop of any length in a list, with only one step in memory (Brent's algorithm). */
+function loopDetector(): (step: string) => boolean {
   let remembered: string | undefined;
   let [steps, until] = [0, 1];
   return (step) => {

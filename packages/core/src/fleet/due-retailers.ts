@@ -8,10 +8,10 @@ import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js"
 import { isDueWithin, isLimited } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 
-/** What a run of `renewDue` does with one retailer. */
+/** The part of `renewDue` that handles one retailer. */
 export interface DueRetailers {
   isDue(status: RetailerStatus, withinMs: number | undefined): boolean;
-  /** `undefined`: nothing was due. */
+  /** Resolves to `undefined` if the retailer was not due, and to "cut off" if the run was stopped before. */
   renewIfDue(
     held: HeldTokens,
     withinMs: number | undefined,
@@ -29,8 +29,8 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
   return { isDue, renewIfDue };
 
   /**
-   * A job ends with its report, and the service may have ended the old refresh token: an answer that comes after the
-   * deadline has the new one. So the run waits for it, as for the store that does not take what was renewed.
+   * Waits for an answer that comes after the deadline, and for a save that failed. The job may end its process after
+   * the report, and the new refresh token would be lost; the service may have ended the old one.
    */
   async function renewIfDue(
     held: HeldTokens,
@@ -46,7 +46,7 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
     return isSaved ? "renewed" : "failed";
   }
 
-  /** Looks at the store once more: a retailer that has gone or was renewed since the page was read is not due. */
+  /** Loads the set again: if the retailer was removed or renewed since the page was read, it is not due. */
   async function tryToRenew(
     held: HeldTokens,
     withinMs: number | undefined,
@@ -69,7 +69,7 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
       const { isIssuedHere } = await renewals.renew(held, stored);
       return !isIssuedHere || isJoining ? "elsewhere" : "renewed";
     } catch (error) {
-      if (error instanceof NotConnectedError) return undefined; // gone: nothing was due
+      if (error instanceof NotConnectedError) return undefined; // disconnected meanwhile
       return error instanceof ReconnectRequiredError ? "refused" : "failed";
     }
   }
@@ -85,8 +85,8 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
 }
 
 /**
- * A job ends with its report, and its process alone may hold a rotated refresh token that the store did not take. So it
- * goes on trying for a minute, also once it is stopped, and starts no other renewal meanwhile: that one could not be
+ * Tries for a minute to save a rotated refresh token that the store did not save, also after the run was stopped: only
+ * this process has it, and it may end after the report. Meanwhile no other renewal starts, because it could not be
  * saved either.
  */
 async function isSavedAtLast(held: HeldTokens): Promise<boolean> {

@@ -5,29 +5,29 @@ import type { Renewals } from "../tokens/renewals.js";
 import { pagesThrough, shuffled } from "./all-retailers.js";
 import { dueRetailers } from "./due-retailers.js";
 
-/** Options of one run of `renewDue`. */
+/** Options for one run of `renewDue`. */
 export interface RenewDueAsk {
-  /** Renew tokens that end within this time, milliseconds; default: when an early renewal may start (behaviour 5). */
+  /** Renews tokens that expire within this time, milliseconds; default: if an early renewal may start (behaviour 5). */
   withinMs?: number | undefined;
-  /** How many at a time; default 8. */
+  /** How many retailers at a time, 1 to 1000; default 8. */
   concurrency?: number | undefined;
-  /** Stops the run: no more renewals start, those under way end, and the report is returned. */
+  /** Stops the run: it starts no more renewals, waits for those that it started, and returns its report. */
   signal?: AbortSignal | undefined;
 }
 
-/** Result of one run of `renewDue`: `due` is the sum of the four that follow it. */
+/** The result of one run of `renewDue`. `due` = `renewed` + `refused` + `failed` + `elsewhere`. */
 export interface RenewDueReport {
-  /** Retailers that the store listed. */
+  /** How many retailers the store listed. */
   readonly seen: number;
-  /** Those of them whose tokens were due when this run looked at them. */
+  /** How many of them had due tokens when this run loaded them. */
   readonly due: number;
-  /** Renewed by this run, and saved; also if the answer came after `timeoutMs`. */
+  /** Renewed by this run and saved, also if the answer came after `timeoutMs`. */
   readonly renewed: number;
-  /** The service refused the refresh token: they have to log in again. */
+  /** The service refused the refresh token: these retailers have to log in again. */
   readonly refused: number;
   /**
-   * Not renewed, for another reason; or renewed, and the store did not take it within a minute (`unsaved`). Each was
-   * observed, by the process that met the failure: a 429 that another process met counts here too.
+   * Not renewed for another reason; or renewed, but the store did not save it within a minute (`unsaved`). `observe`
+   * was told of each failure in the process that met it: a 429 that another process met counts here too.
    */
   readonly failed: number;
   /** Renewed meanwhile by another process, another run or a caller. */
@@ -40,7 +40,7 @@ const CONCURRENCY = 8;
 const MOST_AT_ONCE = 1000;
 const NAMES = ["withinMs", "concurrency", "signal"];
 
-/** Renews every retailer in the store that is due; safe in any number of processes at once (behaviour 14). */
+/** Renews every due retailer in the store. Any number of processes may do so at once (behaviour 14). */
 export function dueRenewals(
   app: Application,
   retailers: KnownRetailers,
@@ -56,7 +56,7 @@ export function dueRenewals(
     let isAtEnd = false;
     let isCut = false;
 
-    /** One of several that take the next retailer when they are done with theirs. */
+    /** Handles one retailer after the other; several of these run at once. */
     async function work(): Promise<void> {
       while (!isAtEnd && !signal?.aborted) {
         const { done, value: status } = await fleet.next();
@@ -68,7 +68,7 @@ export function dueRenewals(
         if (!isDue(status, withinMs)) continue;
         const held = retailers.visit(status.domainPrefix);
         const outcome = await renewIfDue(held, withinMs, () => signal?.aborted ?? false);
-        retailers.leave(held); // a million retailers pass through here
+        retailers.leave(held); // or a run over a million retailers would cache them all
         if (outcome === "cut off") isCut = true;
         if (!outcome || outcome === "cut off") continue;
         counts.due += 1;
