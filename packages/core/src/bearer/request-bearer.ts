@@ -12,7 +12,7 @@ import {
 import type { AccessToken } from "../vocabulary/token-set.js";
 import { type RequestMessage, setAuthorization } from "./set-authorization.js";
 
-/** The client of a request's retailer, and the bearer as it was when the request came in. */
+/** The client of a request's retailer, and the bearer at the time when the request came. */
 export interface RequestBearer extends RetailerClient {
   /** The access token (or Personal Token). Not enumerable, so that logging a request does not show it. */
   readonly accessToken: string;
@@ -20,37 +20,37 @@ export interface RequestBearer extends RetailerClient {
   readonly authorization: string;
 }
 
-/** A domain prefix, still to be checked; `undefined`, `null`, `false` or an empty text for none. */
+/** A domain prefix, which core checks; or `undefined`, `null`, `false` or an empty text for none. */
 export type RetailerName = string | false | null | undefined;
 
-/** Which retailer a request is for. May be async. */
+/** Names the retailer that a request is for. May be async. */
 export type RetailerOf<Context> = (context: Context) => RetailerName | PromiseLike<RetailerName>;
 
 /** Options of the bearer middleware of every framework: `client` and `retailer`, or `personalToken`. */
 export type BearerOptions<Context> = (OAuthBearer<Context> | PersonalBearer) & {
-  /** Go on without a bearer when there is no retailer or the retailer is not connected; default false. */
+  /** Continue without a bearer if there is no retailer, or the retailer is not connected; default `false`. */
   optional?: boolean | undefined;
-  /** Also set `authorization` in the request's own headers, for a proxy behind the application; default false. */
+  /** Also set `authorization` in the request's own headers, for a proxy behind the application; default `false`. */
   header?: boolean | undefined;
 };
 
-/** OAuth mode. */
+/** Options for tokens of a login (OAuth). */
 export interface OAuthBearer<Context> {
-  /** Whose tokens. */
+  /** Has the tokens: the result of `retailPos()`. */
   client: RetailPos;
   /**
-   * Which retailer a request is for. Only the format is checked, so that no text of a stranger becomes part of an
-   * address. Whether this person may act for this retailer is the application's to decide: return a prefix that its
-   * own records give this person, and throw its own error (a 404) for any other.
+   * Names the retailer that a request is for. Core checks only the format of the name; your application decides who may
+   * act for which retailer. Return a prefix that your records give this person, and throw your own error (a 404) for
+   * any other.
    */
   retailer: RetailerOf<Context>;
   /** Not allowed together with `client` and `retailer`. */
   personalToken?: undefined;
 }
 
-/** Personal-token mode (R7). */
+/** Options for a Personal Token (R7). */
 export interface PersonalBearer {
-  /** The same token on every request, never renewed. */
+  /** The token of every request, never renewed. */
   personalToken: PersonalTokenOptions;
   /** Not allowed together with `personalToken`. */
   client?: undefined;
@@ -61,15 +61,15 @@ export interface PersonalBearer {
 const NAMES = ["client", "retailer", "personalToken", "optional", "header"];
 
 /**
- * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of one request:
- * at once if a live token is held (no promise, so the request goes on in the same tick), else as a promise.
- * `undefined` means: go on without a bearer (`optional`).
+ * The part of a bearer middleware that every framework needs. It returns a function that gets the bearer of one
+ * request: without a promise if a valid token is cached, so that the request goes on in the same tick, else as a
+ * promise. `undefined` means that the request goes on without a bearer (`optional`).
  *
  * That function throws, or its promise rejects with, the errors of {@link RetailPos.retailer} and of the client's
- * `token`; `NotConnectedError` also if `retailer` named nobody; and any error of `retailer` itself.
+ * `token`; a `NotConnectedError` also if `retailer` returned no name; and any error of `retailer` itself.
  *
- * Its second argument is needed with `header: true` only: Node's request, or the web's `Request`. A `TypeError` says
- * that a request cannot take the header.
+ * Its second argument is needed only with `header: true`: Node's request, or a web `Request`. It throws a `TypeError`
+ * if the header cannot be set.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
@@ -121,7 +121,7 @@ export function requestBearer<Context>(
 
   function orWithout(error: unknown, message: RequestMessage | undefined): undefined {
     if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
-    if (header) setAuthorization(message, undefined); // a header that the caller sent must not look like ours
+    if (header) setAuthorization(message, undefined); // an incoming header must not look like ours
   }
 }
 
@@ -137,7 +137,7 @@ class BearerOfRequest implements RequestBearer {
   constructor(client: RetailerClient, accessToken: string) {
     this.domainPrefix = client.domainPrefix;
     this.baseUrl = client.baseUrl;
-    // Functions of its own: a bearer may be copied or taken apart, and an application's own client may need its `this`.
+    // Own functions, because a bearer may be copied or destructured, and an application's own client may need `this`.
     this.token = (ask) => client.token(ask);
     this.tokenNow = () => client.tokenNow?.();
     this.fetch = (input, init) => client.fetch(input, init);

@@ -1,12 +1,12 @@
-/** An incoming request: of Node's `http` or `http2`, the web's `Request`, or anything with headers like theirs. */
+/** An incoming request: of Node's `http` or `http2`, a web `Request`, or any object with such headers. */
 export interface RequestMessage {
-  /** Read only with `header: true`: Node makes them on the first look, which a request may never need. */
+  /** Read only with `header: true`, because Node makes the object at the first access. */
   readonly headers: Record<string, string | string[] | undefined> | Headers;
 }
 
-/** The other two places where Node's request has its headers. */
+/** The two other properties that contain the headers of Node's request. */
 interface NodeMessage {
-  /** Names and values in turn, as they came. */
+  /** Names and values in turn, as received. */
   rawHeaders?: string[];
   headersDistinct?: Record<string, string[] | undefined>;
 }
@@ -14,8 +14,8 @@ interface NodeMessage {
 const NAME = "authorization";
 
 /**
- * Makes `value` the request's only `Authorization`, or removes every one that came. A proxy behind the application may
- * read any of the places where Node keeps headers, in any letter case.
+ * Makes `value` the request's only `Authorization` header, or removes the header if it is `undefined`. It changes all
+ * properties that contain headers, in any letter case, because a proxy behind the application may read any of them.
  *
  * @throws {TypeError} if the request cannot take it.
  */
@@ -44,7 +44,7 @@ function setInWebHeaders(headers: Headers, value: string | undefined): void {
   else headers.set(NAME, value);
 }
 
-/** `headersDistinct` is read before the pairs are changed: Node makes it from them on the first look. */
+/** `headersDistinct` is read before `rawHeaders` is changed, because Node makes it from them at the first access. */
 function setInNode(
   { rawHeaders, headersDistinct }: NodeMessage,
   headers: Record<string, unknown>,
