@@ -1,7 +1,7 @@
 // biome-ignore-all assist/source/organizeImports: a table of contents, in the README's order
 
-// Numbers in comments, such as "4.2", "R4" and "behaviour 9", are headings of docs/service.md. The words of the project
-// ("look", "mark", "verdict") are in the glossary of docs/architecture.md.
+// Numbers in comments, such as "4.2", "R4" and "behaviour 9", are headings of docs/service.md. The project's own words
+// are in the glossary of docs/architecture.md.
 
 // Login and tokens
 export { type RetailPos, retailPos } from "./retail-pos.js";
@@ -17,7 +17,7 @@ export type { RetailerClient } from "./client/retailer-client.js";
 export { type RetailerStatus, retailerStatus } from "./vocabulary/retailer-status.js";
 export { type PersonalTokenOptions, personalToken } from "./client/personal-token.js";
 
-// Where tokens are kept
+// Stores and locks
 export type { TokenStore } from "./vocabulary/token-store.js";
 export type { Lock } from "./vocabulary/lock.js";
 export { memoryStore } from "./store/memory-store.js";

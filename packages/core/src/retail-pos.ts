@@ -31,16 +31,16 @@ export interface RetailPos {
    */
   authorizationUrl(state: string, more?: AuthorizationRequest): URL;
   /**
-   * Trades the callback's code at that retailer's token endpoint (4.2). Stores nothing, and is never retried. One
-   * exchange of a retailer goes out at a time, in all processes that share the lock.
+   * Exchanges the callback's code at that retailer's token endpoint (4.2). It stores nothing and does not retry. All
+   * processes that share the lock send one exchange of a retailer at a time.
    *
    * @throws {InvalidDomainPrefixError} before anything is sent.
    * @throws {RetailerNotAcceptedError} `acceptRetailer` said no; nothing was sent.
-   * @throws {TypeError} `code` is empty; or `redirectUri` was left out of the options, or no code may be sent there.
+   * @throws {TypeError} `code` is empty; or `redirectUri` was left out of the options, or is not secure.
    * @throws {TokenEndpointError} the endpoint cannot be used; or, with `error: "invalid_grant"` and status 403, the
    * service refused the code: start the login again.
-   * @throws {RateLimitedError} the service said so; or what remains of its limit is kept for renewals; or codes of this
-   * retailer were refused in the last seconds. `retryAt` says when.
+   * @throws {RateLimitedError} the service answered 429; or the rest of its rate limit is kept for renewals; or it
+   * refused a code of this retailer in the last seconds. Try again at `retryAt`.
    * @throws {TokenResponseError} a 2xx that is no usable token response.
    * @throws {ClientRefusedError} the service refuses this application.
    * @throws {StoreFailedError} the lock could not be taken; nothing was sent.
@@ -48,8 +48,8 @@ export interface RetailPos {
    */
   exchange(domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet>;
   /**
-   * Keeps a fresh login. It replaces the set that is stored for its retailer, if there is one. If the API rejected this
-   * access token before, it stays rejected.
+   * Stores a new login. It replaces the retailer's stored set, if there is one. If the API rejected this access token
+   * before, it stays rejected.
    *
    * @throws {TypeError} `tokens` is no token set; the message names the field.
    * @throws {InvalidDomainPrefixError}
@@ -58,19 +58,19 @@ export interface RetailPos {
    */
   connect(tokens: TokenSet): Promise<void>;
   /**
-   * Forgets the retailer. The service has no way to revoke tokens (section 3), so it is not told. Other processes may
-   * go on with their copy for `cacheMs`.
+   * Removes the retailer's tokens from the store. The service is not told, because it cannot revoke tokens (section 3).
+   * Other processes may use their cached tokens for `cacheMs`.
    *
    * @throws {InvalidDomainPrefixError}
-   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds: it may forget them later.
+   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds: it may remove them later.
    */
   disconnect(domainPrefix: string): Promise<void>;
   /** The retailer's tokens. @throws {InvalidDomainPrefixError} */
   tokens(domainPrefix: string): TokenSource;
-  /** The retailer's API with the bearer on every call. @throws {InvalidDomainPrefixError} */
+  /** The client for the retailer's API, which adds the bearer to every call. @throws {InvalidDomainPrefixError} */
   retailer(domainPrefix: string): RetailerClient;
   /**
-   * The retailer as the store has it now, without a token; `undefined` if it is not there.
+   * Loads the retailer's status from the store, without a token; `undefined` if nothing is stored.
    *
    * @throws {InvalidDomainPrefixError}
    * @throws {StoreFailedError} the store rejected, or did not answer within five seconds.
@@ -78,28 +78,28 @@ export interface RetailPos {
    */
   status(domainPrefix: string): Promise<RetailerStatus | undefined>;
   /**
-   * All retailers in the store, without a token. One that is there from the first page to the last comes once.
+   * All retailers in the store, without tokens. A retailer that is stored all the time is listed exactly once.
    *
-   * @param ask `signal` ends the iteration with its reason.
+   * @param ask `signal`: if it is aborted, the iteration throws its reason.
    * @throws {TypeError} the store has no `list`.
    * @throws {StoreFailedError} from the iteration: the store rejected, did not answer, or its list does not end.
    */
   retailers(ask?: { signal?: AbortSignal | undefined }): AsyncIterable<RetailerStatus>;
   /**
-   * For a job that runs now and then: renews all tokens in the store that end soon or have ended, so that the next call
-   * of a quiet retailer does not wait. A token in the first half of its life is not renewed, nor is one whose refresh
-   * token was refused, nor a retailer in a back-off. Runs in many processes at once renew each retailer once
-   * (behaviour 14). It waits for answers that come after `timeoutMs`, up to two times that long, because the service
-   * has ended the old refresh token by then (R4).
+   * Renews all tokens in the store that expire soon or have expired, so that the next call for a retailer without
+   * traffic does not wait. Run it in a job, now and then; several runs at once renew each retailer once (behaviour 14).
+   * It leaves out tokens in the first half of their life, refused refresh tokens, and retailers that have to wait after
+   * a failure or a 429. If an answer does not come within `timeoutMs`, it waits up to twice as long again, because the
+   * service may have ended the old refresh token (R4).
    *
    * @throws {TypeError} naming what is wrong: `withinMs`, `concurrency`, or a store without `list`.
-   * @throws {StoreFailedError} the store could not list; what was under way has ended.
+   * @throws {StoreFailedError} the store could not list; the renewals that had started have ended.
    */
   renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
   /**
-   * Lets one caller win: the first to ask for a key gets `true`, everybody else `false` for `forMs` milliseconds. In
-   * all processes that share the store, if the store can `claim`; else among the users of this client. A login is
-   * finished once by it (behaviour 15). Applications with different client ids never meet in one key.
+   * Lets one caller win: the first to ask for a key gets `true`, and all others get `false` for `forMs` milliseconds.
+   * It counts in all processes that share the store, if the store has `claim`; else only in this client. Core finishes
+   * each login once with it (behaviour 15). Applications with different client ids never share a key.
    *
    * @throws {TypeError} for an empty key, or a time that is no number of milliseconds above 0.
    * @throws {StoreFailedError} the store rejected or did not answer; whether it recorded the claim is unknown.
@@ -108,7 +108,7 @@ export interface RetailPos {
 }
 
 /**
- * The one call most people need.
+ * Makes the client for all retailers of one application.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
@@ -137,7 +137,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     connect: tokens.connect,
     disconnect: tokens.disconnect,
     tokens: tokens.source,
-    // A copy: a caller that changes it changes nothing for others.
+    // A copy, so that callers cannot change each other's client.
     retailer: (domainPrefix) => ({ ...tokens.client(domainPrefix, client) }),
     status: tokens.status,
     retailers: (ask) => pagesThrough(store, ask?.signal, events.storeFailed),
