@@ -2,38 +2,38 @@
 export interface Versions {
   /** A version that no other set has, in this process or another. */
   next(): string;
-  /** The given version with this application's mark. */
+  /** The given version with this application's suffix. */
   own(version: string): string;
-  /** Whether another application made it. `false` if it has no mark: then it is from 0.1.0, or made by hand. */
+  /** Whether another application made it. `false` if it has no suffix: then it is from 0.1.0, or made by hand. */
   isForeign(version: string): boolean;
 }
 
 const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const MARK = /~[0-9a-z]{7}$/;
+const SUFFIX = /~[0-9a-z]{7}$/;
 
 /**
- * A version carries a mark made from the client id. Two applications that share a store by mistake would otherwise use,
- * replace and delete each other's tokens: the refresh token of one is worthless to the other.
+ * A version carries a suffix made from the client id. Two applications that share a store by mistake would otherwise
+ * use, replace and delete each other's tokens: the refresh token of one is worthless to the other.
  */
 export function versionsOf(clientId: string): Versions {
-  const mark = `~${markOf(clientId)}`;
+  const suffix = `~${suffixOf(clientId)}`;
   return {
-    next: () => onePiece(randomText(), mark),
-    own: (version) => (version.endsWith(mark) ? version : onePiece(version, mark)),
-    isForeign: (version) => MARK.test(version) && !version.endsWith(mark),
+    next: () => onePiece(randomText(), suffix),
+    own: (version) => (version.endsWith(suffix) ? version : onePiece(version, suffix)),
+    isForeign: (version) => SUFFIX.test(version) && !version.endsWith(suffix),
   };
 }
 
 /**
- * Whether two versions of token sets carry the marks of two applications (client ids). A `save` without `replacing`,
+ * Whether two versions of token sets carry the suffixes of two applications (client ids). A `save` without `replacing`,
  * which follows a login, should be refused by the store if the stored version and the new one do.
  *
  * @param one a `TokenSet.version`.
  * @param other another.
- * @returns `false` if one of them has no mark, because then its application is unknown.
+ * @returns `false` if one of them has no suffix, because then its application is unknown.
  */
 export function areOfTwoApplications(one: string, other: string): boolean {
-  return MARK.test(one) && MARK.test(other) && one.slice(-8) !== other.slice(-8);
+  return SUFFIX.test(one) && SUFFIX.test(other) && one.slice(-8) !== other.slice(-8);
 }
 
 /** `join` makes one string. V8 would keep `a + b` as three objects, for as long as the set is cached. */
@@ -52,8 +52,8 @@ function randomText(): string {
   return text;
 }
 
-/** FNV-1a, 32 bits. It need not be cryptographic: an attacker gains nothing from two client ids with one mark. */
-function markOf(text: string): string {
+/** FNV-1a, 32 bits. It need not be cryptographic: an attacker gains nothing from two client ids with one suffix. */
+function suffixOf(text: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return hash.toString(36).padStart(7, "0");

@@ -11,8 +11,8 @@ export interface TokenStore {
   load(domainPrefix: DomainPrefix): Promise<TokenSet | undefined>;
   /**
    * Keeps `next`. With `replacing`, it does so only if the store still holds the version of that set (compare-and-set).
-   * Without `replacing`, it should refuse to replace another application's set. A version may end in a mark, a tilde
-   * and seven characters; two versions with different marks belong to two client ids.
+   * Without `replacing`, it should refuse to replace another application's set. A version may end in a suffix, a tilde
+   * and seven characters; two versions with different suffixes belong to two client ids.
    *
    * @returns whether it saved. It rejects only if it does not know.
    */
