@@ -162,7 +162,7 @@ function clientFor<Context>({
 }: BearerOptions<Context>): ClientOf<Context> {
   if (personal !== undefined) {
     if (client !== undefined || retailer !== undefined) {
-      throw new TypeError("personalToken stands alone: leave out client and retailer");
+      throw new TypeError("personalToken replaces client and retailer: leave them out");
     }
     const one = personalToken(personal);
     return () => one;

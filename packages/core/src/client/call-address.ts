@@ -1,7 +1,8 @@
 /**
  * Makes the address of a call. It has to lie below `baseUrl`, or another server would get the bearer (behaviour 12).
  *
- * @throws {TypeError} the address is outside `baseUrl`, or some servers would take it so; the message says why.
+ * @throws {TypeError} the address is outside `baseUrl`, or some servers may read it as one outside; the message says
+ * why.
  */
 export function addressWithin(baseUrl: string, input: string | URL | Request): string {
   const text = input instanceof Request ? addressOf(input) : String(input);
@@ -68,7 +69,7 @@ const OVERLONG = /%c[01][%.]|%e0%[89]|%f[08c]%8/i;
 /** Unicode's slashes and backslashes, some of which become an ASCII one in another character set. */
 const SLASHES = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/;
 
-/** The parts of a segment after decoding; `undefined` if they are uncertain. */
+/** The parts of a segment after decoding; `undefined` if servers may disagree about them. */
 function partsOf(segment: string): string[] | undefined {
   let text = segment;
   for (let count = 0; ENCODED.test(text); count += 1) {

@@ -23,7 +23,7 @@ export interface ExchangeOptions
 
 /**
  * Exchanges codes for tokens (4.2). All processes that share the lock send the exchanges of one retailer one at a time,
- * so that each is sent with the rate limit of the answer before it known.
+ * so that the rate limit in each answer is known before the next exchange is sent.
  */
 export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, retailers, versions, clock, events } = options;

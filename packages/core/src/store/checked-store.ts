@@ -7,25 +7,25 @@ import type { TokenStore } from "../vocabulary/token-store.js";
 import { type CompareAndSet, compareAndSet, notSaved } from "./compare-and-set.js";
 import { storeAnswer } from "./store-failure.js";
 
-/** A token store as the rest of core uses it: records are checked, errors show no secret, saves are tried again. */
+/** The store as the rest of core uses it. It checks every answer, shows no secret in errors, and retries saves. */
 export interface CheckedStore extends CompareAndSet {
   /** @throws {StoredTokensError} the record is no token set of this retailer and this application. */
   load(domainPrefix: DomainPrefix, held: TokenSet | undefined): Promise<TokenSet | undefined>;
   /** Replaces the stored set, if there is one. */
   save(set: TokenSet): Promise<void>;
-  /** As `put`, but a failure is not told: it was when this set could not be saved the first time. */
+  /** Does the same as `put`, but does not report a failure: the first attempt to save this set has reported it. */
   putQuietly(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
   remove(domainPrefix: DomainPrefix): Promise<void>;
-  /** One page. An entry that is no status is left out. Absent if the store cannot list. */
+  /** One page, without entries that are no valid status; `undefined` if the store has no `list`. */
   readonly list: ((ask: PageAsk) => Promise<Page>) | undefined;
-  /** Absent if the store cannot claim. */
+  /** `undefined` if the store has no `claim`. */
   readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
 }
 
 type PageAsk = { limit: number; cursor?: string };
 type Page = { retailers: RetailerStatus[]; cursor?: string };
 
-/** @param failed is told of each operation that failed, once, even if it was tried several times. */
+/** @param failed called once for each operation that failed, even if it was tried several times. */
 export function checkedStore(
   store: TokenStore,
   versions: Versions,
@@ -34,17 +34,17 @@ export function checkedStore(
   const { put, putPatiently } = compareAndSet(store, load);
 
   return {
-    load: told(load),
-    save: told(save),
-    put: told(put),
-    putPatiently: told(putPatiently),
+    load: reporting(load),
+    save: reporting(save),
+    put: reporting(put),
+    putPatiently: reporting(putPatiently),
     putQuietly: put,
-    remove: told(remove),
-    list: typeof store.list === "function" ? told(list) : undefined,
-    claim: typeof store.claim === "function" ? told(claim) : undefined,
+    remove: reporting(remove),
+    list: typeof store.list === "function" ? reporting(list) : undefined,
+    claim: typeof store.claim === "function" ? reporting(claim) : undefined,
   };
 
-  function told<Args extends unknown[], T>(
+  function reporting<Args extends unknown[], T>(
     ask: (...args: Args) => Promise<T>,
   ): (...args: Args) => Promise<T> {
     return async (...args) => {
@@ -69,7 +69,7 @@ export function checkedStore(
     const saved = await storeAnswer("save", set.domainPrefix, () => store.save(quiet(set)), set);
     if (saved) return;
     await load(set.domainPrefix).catch((error: unknown) => {
-      // Refused, so another application's; and if it cannot be read either, it is sealed with that one's key.
+      // The store refused to replace another application's set. A record that cannot be read has that one's seal.
       throw error instanceof StoredTokensError ? new OtherApplicationError(set.domainPrefix) : error;
     });
     throw notSaved(set);
@@ -95,7 +95,7 @@ export function checkedStore(
   }
 }
 
-/** Two applications share a store by mistake: neither may use or replace what the other keeps. */
+/** Two applications share a store by mistake. Neither may use or replace the other's tokens. */
 class OtherApplicationError extends StoredTokensError {
   constructor(domainPrefix: DomainPrefix) {
     const problem = "it belongs to another application (client id), and each needs a store of its own";

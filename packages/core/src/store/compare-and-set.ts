@@ -16,7 +16,7 @@ export interface CompareAndSet {
    * @throws {StoreFailedError | StoredTokensError}
    */
   put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
-  /** Does the same, and tries again for about three seconds if the store fails (behaviour 9). */
+  /** Does the same as `put`, and tries again for about three seconds if the store fails (behaviour 9). */
   putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
 }
 

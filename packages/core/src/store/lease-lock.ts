@@ -43,7 +43,7 @@ const LONGEST_LEASE_MS = 2 ** 31 - 1;
 /** Without a limit, some database clients queue commands as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 /**
- * So often `instead` is called between two tries: it can end the wait of all callers, and the lock that of one only.
+ * How often `instead` is called between two tries: a result of it serves all that wait, and the lock only one of them.
  */
 const INSTEADS_BETWEEN_TRIES = 2;
 /** The caller waits no longer than this for the lock to be released. */

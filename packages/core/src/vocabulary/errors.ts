@@ -103,8 +103,8 @@ export class NotConnectedError extends RetailPosError {
 }
 
 /**
- * The service refused the refresh token: a person has to log in with the store again. Or the API refused a Personal
- * Token.
+ * The service refused the refresh token, or the API refused a Personal Token. Only a person can help: with a new login,
+ * or with a new Personal Token.
  */
 export class ReconnectRequiredError extends RetailPosError {
   declare readonly code: "reconnect_required";

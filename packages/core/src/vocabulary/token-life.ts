@@ -36,8 +36,8 @@ export function isLimited({ limitedUntil }: TokenSet, now: number): boolean {
 
 /**
  * Whether `renewDue` should renew a set now: the token has expired, or expires within `withinMs`; by default, when an
- * early renewal may start. It leaves tokens in the first half of their life as they are, because the service does not
- * want more requests (section 8).
+ * early renewal may start. It does not renew tokens in the first half of their life: the service does not want so many
+ * requests (section 8).
  */
 export function isDueWithin(
   { issuedAt, expiresAt }: Pick<RetailerStatus, "issuedAt" | "expiresAt">,
