@@ -33,30 +33,44 @@ export function membersOf(init: RequestInit | undefined): RequestInit {
 
 type Body = NonNullable<RequestInit["body"]>;
 
-/** Texts and blobs cannot change, and a stream can be read only once, so they are not copied. */
+/**
+ * A copy as this platform's `fetch` takes it. Texts and blobs cannot change, and a stream can be read once only. A body
+ * is known by its tag and not by its class: it may come from another realm, or from another copy of undici.
+ */
 function copyOfBody(body: Body): Body {
-  if (body instanceof URLSearchParams) return new URLSearchParams(body);
-  if (body instanceof ArrayBuffer) return body.slice(0);
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice();
-  if (!(body instanceof FormData)) return body;
+  switch (kindOf(body)) {
+    case "URLSearchParams":
+      return new URLSearchParams(String(body));
+    case "ArrayBuffer":
+      return new Uint8Array(body as ArrayBuffer).slice();
+    case "FormData":
+      return copyOfForm(body as FormData);
+    default:
+      return body;
+  }
+}
+
+function copyOfForm(form: FormData): FormData {
   const copy = new FormData();
-  for (const [name, value] of body) copy.append(name, value);
+  for (const [name, value] of form) copy.append(name, value);
   return copy;
 }
 
-/** Whether `init` has a body, perhaps an empty one. It replaces the body of a `Request`. */
+/** `Object.prototype.toString` without its brackets: "FormData". */
+function kindOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
+}
+
+/** Whether `init` has a body of its own, though it may be empty: it takes the place of a `Request`'s. */
 export function hasBody({ body }: RequestInit): boolean {
   return body !== undefined && body !== null;
 }
 
-/** Whether a body can be sent twice: every kind except a stream. */
+const VALUES: ReadonlySet<string> = new Set(["URLSearchParams", "FormData", "Blob", "File", "ArrayBuffer"]);
+
+/** A stream is gone once it was sent; every other kind of body is a value. */
 export function isValue(body: unknown): boolean {
   if (typeof body !== "object" || body === null) return true;
-  return (
-    body instanceof URLSearchParams ||
-    body instanceof FormData ||
-    body instanceof Blob ||
-    body instanceof ArrayBuffer ||
-    ArrayBuffer.isView(body)
-  );
+  return ArrayBuffer.isView(body) || VALUES.has(kindOf(body));
 }
