@@ -1,4 +1,4 @@
-import { checkSignal } from "../platform/abort.js";
+import { checkSignal, unlessAborted } from "../platform/abort.js";
 import { soon } from "../platform/timers.js";
 import type { CheckedStore } from "../store/checked-store.js";
 import { StoreFailedError } from "../vocabulary/errors.js";
@@ -54,8 +54,8 @@ async function* pages(
   let empty = 0;
   do {
     signal?.throwIfAborted();
-    const page = await list(cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor });
-    await nextTick(); // a store in this process answers at once; timers and signals have to run meanwhile
+    const page = await unlessAborted(list({ limit: PAGE, ...(cursor !== undefined && { cursor }) }), signal);
+    await aTurn(); // a store in this process answers at once, and timers and signals have to be seen
     for (const status of arranged(page.retailers)) {
       signal?.throwIfAborted();
       yield status;

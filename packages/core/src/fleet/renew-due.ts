@@ -52,14 +52,14 @@ export function dueRenewals(
   return async (ask = {}) => {
     const { withinMs, concurrency, signal } = checked(ask);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
-    const fleet = pagesThrough(store, undefined, events.storeFailed, shuffled);
+    const fleet = pagesThrough(store, signal, events.storeFailed, shuffled);
     let isAtEnd = false;
     let isCut = false;
 
     /** Handles one retailer after the other; several of these run at once. */
     async function work(): Promise<void> {
       while (!isAtEnd && !signal?.aborted) {
-        const { done, value: status } = await fleet.next();
+        const { done, value: status } = await fleet.next().catch(atAbort);
         if (done) {
           isAtEnd = true;
           return;
@@ -74,6 +74,13 @@ export function dueRenewals(
         counts.due += 1;
         counts[outcome] += 1;
       }
+    }
+
+    /** The signal ended the wait for a page. */
+    function atAbort(error: unknown): IteratorResult<never, void> {
+      if (!signal?.aborted || error !== signal.reason) throw error;
+      isCut = true;
+      return { done: true, value: undefined };
     }
 
     const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
