@@ -11,6 +11,7 @@ describe("redact", () => {
     { name: "form-encoded", text: "code=canary+%2F%3D%26&x=1", secret: "canary /=&" },
     { name: "in other scripts, form-encoded", text: "code=canary%C3%A9", secret: "canaryé" },
     { name: "URL-encoded, with %20 for a space", text: "?code=canary%20%2F", secret: "canary /" },
+    { name: "URL-encoded, behind a sign that begins an escape", text: "%canary%20%2F", secret: "canary /" },
     { name: "inside JSON", text: JSON.stringify({ code: 'canary"\\' }), secret: 'canary"\\' },
   ];
   for (const { name, text, secret } of rows) {
