@@ -30,7 +30,9 @@ function coreErrorFor(
   { domainPrefix, secrets, refused }: Grant,
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
-  if (!redirected && (status === 400 || status === 401)) {
+  const isRefusal = code === "invalid_grant" && status >= 400 && status < 500;
+  if (!redirected && (isRefusal || status === 400 || status === 401)) {
+    // Decided on the service's own words; they are cleaned before they are shown.
     if (code === "invalid_client" || code === "unauthorized_client") {
       return new ClientRefusedError(code, { domainPrefix });
     }
@@ -76,11 +78,20 @@ export function usableResponse(
   const response = readTokenResponse(body, domainPrefix, requestedAt);
   if (!response) throw refuse("its body is no JSON object");
   if (response.otherRetailer) throw refuse("its domain_prefix names another retailer; nothing of it is used");
-  if (!response.access && !response.refreshToken) throw refuse("it holds no usable access_token");
+  if (!response.access && !response.refreshToken)
+    throw refuse(`it holds no usable access_token${errorIn(body, secrets)}`);
   return withoutSecretScope(response, secrets);
 }
 
-/** Shorter texts appear in ordinary words, and no service has such short secrets. */
+/** Some services answer an error with status 200. */
+function errorIn(body: string, secrets: readonly string[]): string {
+  const { error, error_description, access_token, refresh_token } = jsonObject(body) ?? {};
+  const all = [...secrets, ...[access_token, refresh_token].filter((token) => typeof token === "string")];
+  const words = [error, error_description].map((text) => plainText(text, all)).filter(Boolean);
+  return words.length > 0 ? `; it says ${words.join(": ")}` : "";
+}
+
+/** Shorter texts turn up in ordinary words, and no service has secrets that short. */
 const SHORTEST_SECRET = 6;
 
 /** Drops a scope that repeats a secret, because the scope is stored unchanged and shown to operators. */

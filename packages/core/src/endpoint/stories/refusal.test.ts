@@ -105,13 +105,13 @@ describe("a refusal (behaviour 8)", () => {
     { status: 400, body: { error: "invalid_request" }, expected: endpointOnly },
     { status: 400, body: { error: "invalid_scope" }, expected: endpointOnly },
     { status: 400, body: { error: "unsupported_grant_type" }, expected: endpointOnly },
-    { status: 402, body: { error: "invalid_grant" }, expected: endpointOnly },
-    { status: 403, body: { error: "invalid_grant" }, expected: endpointOnly },
+    { status: 402, body: { error: "invalid_grant" }, expected: grant },
+    { status: 403, body: { error: "invalid_grant" }, expected: grant },
     { status: 403, body: { error: "invalid_client" }, expected: endpointOnly },
     { status: 404, body: "no such retailer", expected: endpointOnly },
     { status: 405, body: "", expected: endpointOnly },
-    { status: 410, body: { error: "invalid_grant" }, expected: endpointOnly },
-    { status: 422, body: { error: "invalid_grant" }, expected: endpointOnly },
+    { status: 410, body: { error: "invalid_grant" }, expected: grant },
+    { status: 422, body: { error: "invalid_grant" }, expected: grant },
     { status: 500, body: { error: "invalid_grant" }, expected: endpointOnly },
     { status: 502, body: "<html>", expected: endpointOnly },
     { status: 503, body: { error: "invalid_client" }, expected: endpointOnly },
@@ -125,7 +125,10 @@ describe("a refusal (behaviour 8)", () => {
       expect(await failureOf(endpoint.refresh(shop, REFRESH))).toBeInstanceOf(expected.refresh);
       const ofCode = await failureOf(endpoint.exchange(shop, CODE));
       expect(ofCode).toBeInstanceOf(expected.exchange);
-      if (ofCode instanceof TokenEndpointError) expect(ofCode.endpointStatus).toBe(status);
+      if (ofCode instanceof TokenEndpointError) {
+        expect(ofCode.endpointStatus).toBe(status);
+        expect(ofCode.status).toBe(expected === grant ? 403 : 502);
+      }
       expect(seen).toHaveLength(2);
     });
   }

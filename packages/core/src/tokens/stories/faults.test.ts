@@ -27,8 +27,8 @@ const failures: Array<{ name: string; script: Script; error: new (...rest: never
   { name: "503 with JSON", script: () => json({ error: "invalid_grant" }, 503), error: TokenEndpointError },
   { name: "429", script: tooMany((T0 + DAY_MS) / 1000 + 30), error: RateLimitedError },
   {
-    name: "403 invalid_grant",
-    script: () => json({ error: "invalid_grant" }, 403),
+    name: "403 access_denied",
+    script: () => json({ error: "access_denied" }, 403),
     error: TokenEndpointError,
   },
   { name: "404", script: () => json({}, 404), error: TokenEndpointError },
