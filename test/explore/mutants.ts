@@ -67,8 +67,8 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "any look serves",
-    "if (look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs)) return look.result;",
-    "return look.result;",
+    "const isFresh = look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs);",
+    "const isFresh = true || [ageMs, asked, maxAgeMs];",
     { story: "an older look, and a live token" },
   ),
   swapped(
@@ -172,11 +172,7 @@ const COMPARISONS: readonly Mutant[] = [
     "return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);",
     "return expiresAt - lifetimeMs / 10;",
   ),
-  swapped(
-    "a limit is over at once",
-    "return limitedUntil !== undefined && now < limitedUntil &&",
-    "return limitedUntil !== undefined && now > limitedUntil &&",
-  ),
+  swapped("a limit is over at once", "return now < limitedUntil &&", "return now > limitedUntil &&"),
   swapped(
     "a mark does not count",
     "return refusedAt !== undefined && Math.abs(now - refusedAt) < REFUSED_FOR_MS;",
@@ -189,7 +185,7 @@ const COMPARISONS: readonly Mutant[] = [
   ),
   swapped(
     "a renewal that is due is tried all the time",
-    "if (isDue && !backOff.early(held.domainPrefix))",
+    "if (isDue && !held.isTooEarly(set) && !backOff.early(held.domainPrefix))",
     "if (isDue)",
     { story: "tokens that live for a minute" },
   ),
@@ -223,7 +219,7 @@ const ORDER: readonly Mutant[] = [
   ),
   dropped(
     "what somebody else stored is passed over",
-    "if (kept.version !== next.version) return live(held, kept);",
+    "if (kept.version !== next.version) return live(held, kept, progress);",
   ),
   swapped(
     "the new refresh token is forgotten",
@@ -243,7 +239,7 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "a 429 is not noted for the others",
-    "if (set) await held.note(set, quiet({ ...set, version: versions.next(), limitedUntil: error.retryAt }));",
+    "await held.note(set, quiet({ ...set, version: versions.next(), ...limitedUntil(set, error.retryAt) }));",
     "void [set, held, versions];",
   ),
   swapped(
@@ -257,15 +253,8 @@ const ORDER: readonly Mutant[] = [
     "const replacing = [stored];",
     { story: "a store that fails" },
   ),
-  swapped(
-    "the store's failure hides a live copy",
-    "if (!set || !this.isLive(set)) throw error;",
-    "throw error;",
-  ),
-  dropped(
-    "a login meanwhile does not help who waits",
-    "if (held.set && held.isLive(held.set)) return held.set.access;",
-  ),
+  swapped("the store's failure hides a live copy", "if (!set) throw error;", "throw error;"),
+  dropped("a login meanwhile does not help who waits", "if (held.standIn) return held.standIn.access;"),
   swapped(
     "who joined is given what has ended",
     "const isGood = !isJoining || held.isLiveAccess(access, clock());",
@@ -298,8 +287,8 @@ const ORDER: readonly Mutant[] = [
 const SAVING: readonly Mutant[] = [
   swapped(
     "renewals of one process do not join",
-    "this.#renewing ??= this.#renewal(work);",
-    "this.#renewing = this.#renewal(work);",
+    "for (let renewing = this.#renewing; renewing; renewing = this.#renewing) {",
+    "for (let renewing = undefined; renewing; renewing = this.#renewing) {",
   ),
   dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();", {
     story: "a store that fails",
@@ -331,7 +320,7 @@ const LATE: readonly Mutant[] = [
   ),
   dropped(
     "a renewal does not wait for late tokens",
-    "if (saving) return saving.then(() => renewLocked(held, stale));",
+    "if (saving) return saving.then(() => renewLocked(held, stale, progress));",
     {
       story: "a late answer",
     },

@@ -121,6 +121,7 @@ const NAMES = Object.keys({
   passReqToCallback: 0,
   proxy: 0,
   logFailures: 0,
+  background: 0,
 } satisfies Record<keyof PassportOptions | keyof ClientOptions, 0>);
 
 /** Of core and of other packages. */

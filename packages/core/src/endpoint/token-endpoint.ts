@@ -23,11 +23,18 @@ export interface TokenEndpoint {
   /**
    * Gets new tokens for a refresh token (4.3).
    *
-   * @param late called if there is no answer in time. A late answer counts: with tokens, because the service has ended
-   * the old refresh token (R4); or with a 429.
-   * @throws {ReconnectRequiredError} the service refuses the refresh token.
+   * @param isEarly whether the access token that came with this refresh token is valid.
+   * @param late given what may still come, if there is no answer in time: tokens, for the service has ended the old
+   * refresh token by then (R4); or a 429, which holds whenever it comes.
+   * @throws {ReconnectRequiredError} when the service refuses the refresh token.
+   * @throws {RefusedEarlyError} the same, if `isEarly`: perhaps the service renews no token before its end.
    */
-  refresh(domainPrefix: DomainPrefix, refreshToken: string, late?: Late): Promise<TokenAnswer>;
+  refresh(
+    domainPrefix: DomainPrefix,
+    refreshToken: string,
+    isEarly?: boolean,
+    late?: Late,
+  ): Promise<TokenAnswer>;
 }
 
 /** The answer that comes after the deadline; `undefined` if none comes, or an unusable one. Never rejects. */
@@ -77,7 +84,8 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
 
   return {
     exchange: (domainPrefix, code, extra) => request(grants.code(domainPrefix, code, extra)),
-    refresh: (domainPrefix, refreshToken, late) => request(grants.refresh(domainPrefix, refreshToken), late),
+    refresh: (domainPrefix, refreshToken, isEarly = false, late) =>
+      request(grants.refresh(domainPrefix, refreshToken, isEarly), late),
   };
 
   /** Sends one request, and calls `onRequest` once with its result. */

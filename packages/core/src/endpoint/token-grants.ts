@@ -1,5 +1,10 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { ReconnectRequiredError, type RetailPosError, TokenEndpointError } from "../vocabulary/errors.js";
+import {
+  ReconnectRequiredError,
+  RefusedEarlyError,
+  type RetailPosError,
+  TokenEndpointError,
+} from "../vocabulary/errors.js";
 
 /** `grant_type` (4.2, 4.3). */
 export type GrantType = "authorization_code" | "refresh_token";
@@ -40,8 +45,12 @@ export interface GrantOptions {
 export interface Grants {
   /** Exchanges a login's code (4.2). */
   code(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Grant;
-  /** Uses a refresh token (4.3). */
-  refresh(domainPrefix: DomainPrefix, refreshToken: string): Grant;
+  /**
+   * 4.3: spends a refresh token.
+   *
+   * @param isEarly whether the access token that came with it is valid: then a refusal is no verdict.
+   */
+  refresh(domainPrefix: DomainPrefix, refreshToken: string, isEarly: boolean): Grant;
 }
 
 export function tokenGrants(options: GrantOptions): Grants {
@@ -64,10 +73,11 @@ export function tokenGrants(options: GrantOptions): Grants {
       };
       return { type, domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse };
     },
-    refresh(domainPrefix, refreshToken) {
+    refresh(domainPrefix, refreshToken, isEarly) {
       const type = "refresh_token";
       const form = { grant_type: type, refresh_token: refreshToken, ...application };
-      const refused = () => refreshTokenRefused(domainPrefix);
+      const refused: Grant["refused"] = (status, description) =>
+        isEarly ? refusedEarly(domainPrefix, status, description) : refreshTokenRefused(domainPrefix);
       return { type, domainPrefix, form, secrets: [refreshToken, clientSecret], refused };
     },
   };
@@ -89,5 +99,16 @@ function refreshTokenRefused(domainPrefix: DomainPrefix): ReconnectRequiredError
   return new ReconnectRequiredError(
     `The service refused the refresh token of retailer "${domainPrefix}"; log in with the store again`,
     { domainPrefix },
+  );
+}
+
+function refusedEarly(
+  domainPrefix: DomainPrefix,
+  endpointStatus: number,
+  errorDescription: string | undefined,
+): RefusedEarlyError {
+  return new RefusedEarlyError(
+    `The service refused to renew the access token of retailer "${domainPrefix}" before its end; it is used until then`,
+    { domainPrefix, endpointStatus, error: "invalid_grant", errorDescription },
   );
 }

@@ -100,6 +100,6 @@ function withDeadline<T>(
   });
 }
 
-/** After the deadline, core waits this many times as long again for a late answer. */
-const LATE = 2;
+/** So many more times the deadline an answer may be late. */
+export const LATE = 2;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { LAST_PLAUSIBLE_SECOND } from "../vocabulary/rate-limit.js";
-import { type AccessToken, isBearerValue } from "../vocabulary/token-set.js";
+import { type AccessToken, isUsableBearer } from "../vocabulary/token-set.js";
 
 /** The usable contents of a 2xx answer of the token endpoint (2.2). */
 export interface TokenResponse {
@@ -35,7 +35,7 @@ export function readTokenResponse(
   const response: { -readonly [field in keyof TokenResponse]: TokenResponse[field] } = {
     oddities: odditiesOf(fields),
   };
-  if (isBearerValue(access_token))
+  if (isUsableBearer(access_token))
     response.access = expiresAt === undefined ? { value: access_token } : { value: access_token, expiresAt };
   if (typeof refresh_token === "string" && refresh_token !== "") response.refreshToken = refresh_token;
   if (isScope(fields["scope"])) response.scope = fields["scope"];

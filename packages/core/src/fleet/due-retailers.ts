@@ -54,7 +54,7 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
   ): Promise<Outcome | "cut off" | undefined> {
     try {
       const stored = await held.look(held.asked, 0);
-      if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(stored)) return undefined;
+      if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(held, stored)) return undefined;
       if (isStopped()) return "cut off";
       return await outcomeOf(held, stored);
     } catch (error) {
@@ -64,7 +64,7 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
   }
 
   async function outcomeOf(held: HeldTokens, stored: TokenSet): Promise<Outcome | undefined> {
-    const isJoining = held.renewing !== undefined;
+    const isJoining = held.isRenewing;
     try {
       const { isIssuedHere } = await renewals.renew(held, stored);
       return !isIssuedHere || isJoining ? "elsewhere" : "renewed";
@@ -79,8 +79,8 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
     return status.refusedAt === undefined && isDueWithin(status, now, withinMs, renewEarlyMs);
   }
 
-  function isHeldBack(stored: TokenSet): boolean {
-    return backOff.early(stored.domainPrefix) || isLimited(stored, clock());
+  function isHeldBack(held: HeldTokens, stored: TokenSet): boolean {
+    return backOff.early(stored.domainPrefix) || isLimited(stored, clock()) || held.isTooEarly(stored);
   }
 }
 

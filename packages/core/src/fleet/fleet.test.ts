@@ -118,16 +118,20 @@ describe("renewDue", () => {
       seen: 31,
       due: 30,
       renewed: 28,
-      refused: 1,
-      failed: 1,
+      refused: 0,
+      failed: 2,
       elsewhere: 0,
       stopped: false,
     });
     expect(service.spent("fresh")).toEqual([]);
-    expect(await pos.renewDue()).toMatchObject({ seen: 31, due: 0 }); // shop-0 is in its pause, shop-3 is refused
+    // shop-0 is in its pause; shop-3 was refused before its token's end, which is no verdict
+    expect(await pos.renewDue()).toMatchObject({ seen: 31, due: 0 });
     isDown = false;
     time.now += 2000;
     expect(await pos.renewDue()).toMatchObject({ due: 1, renewed: 1 });
+    time.now += 200_000;
+    expect(await pos.renewDue()).toMatchObject({ due: 1, refused: 1 });
+    expect(await pos.renewDue()).toMatchObject({ due: 0 });
   });
 
   test("within a time, but never in the first half of a token's life", async () => {

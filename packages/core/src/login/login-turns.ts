@@ -1,4 +1,6 @@
+import { Progress } from "../platform/progress.js";
 import { underLock } from "../store/locks.js";
+import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { Application } from "../tokens/application.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
@@ -29,7 +31,8 @@ interface Queue {
   unanswered?: { newest: number; error: TokenEndpointError };
 }
 
-export function loginTurns({ lock, clientId, clock }: Application): LoginTurns {
+export function loginTurns({ lock, clientId, clock, timeoutMs }: Application): LoginTurns {
+  const loginMayTakeMs = timeoutMs + STORE_MAY_TAKE_MS;
   const queues = new Map<DomainPrefix, Queue>();
   let logins = 0;
   return { take };
@@ -42,7 +45,12 @@ export function loginTurns({ lock, clientId, clock }: Application): LoginTurns {
     logins += 1;
     const number = logins;
     try {
-      return await underLock(lock, `${clientId}/login/${retailer}`, () => inTurn(queue, number, work));
+      const progress = new Progress(loginMayTakeMs);
+      const inTurnNow = () => {
+        progress.next(loginMayTakeMs);
+        return inTurn(queue, comer, work);
+      };
+      return await underLock(lock, `${clientId}/login/${retailer}`, inTurnNow, { progress });
     } finally {
       queue.waiting -= 1;
       if (queue.waiting === 0) queues.delete(retailer);

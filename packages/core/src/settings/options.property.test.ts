@@ -27,6 +27,7 @@ const good: Given = {
   clock: () => 0,
   observe: () => {},
   acceptRetailer: () => true,
+  background: () => {},
 };
 
 const PLACEHOLDER = "{domain_prefix}";

@@ -1,7 +1,7 @@
 import { plainFetch } from "../platform/fetch.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { kindOf } from "../vocabulary/errors.js";
-import type { RetailPosEvent } from "../vocabulary/events.js";
+import { callSafely, type RetailPosEvent } from "../vocabulary/events.js";
 import type { Lock } from "../vocabulary/lock.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { type Addresses, addressesAt, redirectUri } from "./addresses.js";
@@ -64,6 +64,13 @@ export interface RetailPosOptions {
    * prefix is accepted.
    */
   acceptRetailer?: AcceptRetailer | undefined;
+  /**
+   * Given the work that may outlast the request that began it: each renewal, tokens that come after `timeoutMs`, and
+   * tries to save again. Some runtimes end a request's work with its answer (Cloudflare Workers, serverless functions):
+   * there hand it to `waitUntil` or `after`. Called in the async context of the caller. The promise never rejects; an
+   * error that the function throws is ignored. Default: the work goes on by itself, as in Node.
+   */
+  background?: ((work: Promise<unknown>) => void) | undefined;
 }
 
 /** The checked options, with defaults. */
@@ -83,6 +90,7 @@ export interface CheckedOptions {
   clock: () => number;
   observe: ((event: RetailPosEvent) => void) | undefined;
   acceptRetailer: AcceptRetailer | undefined;
+  background: (work: Promise<unknown>) => void;
 }
 
 /** A timer cannot wait longer. */
@@ -112,6 +120,7 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
     clock: fn("clock", options.clock) ?? Date.now,
     observe: fn("observe", options.observe),
     acceptRetailer: fn("acceptRetailer", options.acceptRetailer),
+    background: inBackground(fn("background", options.background)),
   };
 }
 
@@ -134,6 +143,17 @@ function scopeText(value: unknown): string {
 function headerText(name: string, value: unknown): string {
   if (!/^[\x20-\x7e]+$/.test(text(name, value))) throw new TypeError(`${name} must be printable ASCII`);
   return value as string;
+}
+
+/** The application's function, given a promise that never rejects; its own errors disturb nothing. */
+function inBackground(told: CheckedOptions["background"] | undefined): CheckedOptions["background"] {
+  return (work) => {
+    const ended = work.then(
+      () => {},
+      () => {},
+    );
+    if (told) callSafely(() => told(ended));
+  };
 }
 
 function given<T, R>(value: T | undefined, checked: (value: T) => R): R | undefined {
@@ -181,6 +201,7 @@ export const NAMES: readonly string[] = Object.keys({
   clock: 0,
   observe: 0,
   acceptRetailer: 0,
+  background: 0,
 } satisfies Record<keyof RetailPosOptions, 0>);
 
 /** Other packages' names for our options. */

@@ -1,6 +1,6 @@
 import { sleep, unref, within } from "../platform/timers.js";
 import type { Lock } from "../vocabulary/lock.js";
-import { memoryLock } from "./locks.js";
+import { inPlaceOf, memoryLock } from "./locks.js";
 
 /** A lock on one key that ends by itself unless it is extended. */
 export interface Lease {
@@ -67,7 +67,10 @@ export function leaseLock(options: LeaseLockOptions): Lock {
   const { take, extend, release, leaseMs } = checked(options);
   const inProcess = memoryLock();
   return (key, work, instead) =>
-    inProcess(key, () => underLease({ key, owner: crypto.randomUUID(), leaseMs }, work, instead));
+    inProcess(
+      key,
+      inPlaceOf(work, () => underLease({ key, owner: crypto.randomUUID(), leaseMs }, work, instead)),
+    );
 
   async function underLease<T>(
     lease: Lease,

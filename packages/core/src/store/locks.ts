@@ -1,18 +1,55 @@
+import { type Progress, STUCK } from "../platform/progress.js";
 import { soon } from "../platform/timers.js";
 import { isRetailPosError, StoreFailedError } from "../vocabulary/errors.js";
 import type { Lock } from "../vocabulary/lock.js";
 
-/** A lock for one process: work of one key runs in the order of the calls. Enough if only one process renews. */
-export function memoryLock(): Lock {
-  const tails = new Map<string, Promise<unknown>>();
-  return <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (tails.get(key) ?? Promise.resolve()).then(work);
-    const tail = turn.then(done, done);
-    tails.set(key, tail);
-    return turn;
+/** One caller's turn at a lock. */
+interface Turn {
+  readonly over: Promise<void>;
+  readonly progress: Progress | undefined;
+}
 
-    function done() {
-      if (tails.get(key) === tail) tails.delete(key);
+/** How far the work has come that a lock is given, if core gave it. */
+const progressOf = new WeakMap<() => Promise<unknown>, Progress>();
+
+/** For a lock around another: `wrapped` is that work, with something before or after it. */
+export function inPlaceOf<T>(work: () => Promise<unknown>, wrapped: () => Promise<T>): () => Promise<T> {
+  const progress = progressOf.get(work);
+  if (progress) progressOf.set(wrapped, progress);
+  return wrapped;
+}
+
+/**
+ * A lock within this process: first come, first served. Enough while one process renews. If the work that has the lock
+ * was ended by the runtime, the next in the queue takes the lock.
+ */
+export function memoryLock(): Lock {
+  const queues = new Map<string, Turn[]>();
+
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const queue = queues.get(key) ?? [];
+    queues.set(key, queue);
+    let end!: () => void;
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const turn = { over, progress: progressOf.get(work) };
+    queue.push(turn);
+    try {
+      for (let first = queue[0]; first && first !== turn; first = queue[0]) {
+        const outcome = await (first.progress?.wait(first.over) ?? first.over);
+        if (outcome === STUCK) leave(first);
+      }
+      return await work();
+    } finally {
+      end();
+      leave(turn);
+    }
+
+    function leave(one: Turn): void {
+      const place = queue.indexOf(one);
+      if (place >= 0) queue.splice(place, 1);
+      if (queue.length === 0 && queues.get(key) === queue) queues.delete(key);
     }
   };
 }
@@ -21,13 +58,14 @@ export function memoryLock(): Lock {
  * Runs the work under the lock. It settles as the work does, as soon as the lock has sent its release to the database.
  * It does not wait for the answer to that; but a script may close its database next, so the release has to be sent.
  *
+ * @param progress how far the work has come: a memory lock gives the next caller its turn once it is stuck.
  * @throws {StoreFailedError} the lock cannot be taken.
  */
 export function underLock<T>(
   lock: Lock,
   key: string,
   work: () => Promise<T>,
-  instead?: () => Promise<T | undefined>,
+  { instead, progress }: { instead?: () => Promise<T | undefined>; progress?: Progress } = {},
 ): Promise<T> {
   const start = inCallersContext(work);
   return new Promise((resolve, reject) => {
@@ -40,7 +78,8 @@ export function underLock<T>(
       result.then(succeed, (error) => fail(() => error));
       return result;
     };
-    const insteadOfWork =
+    if (progress) progressOf.set(atWork, progress);
+    const asked =
       instead &&
       (async () => {
         const result = await instead();

@@ -19,4 +19,6 @@ export interface Application {
   readonly versions: Versions;
   readonly backOff: BackOff;
   readonly events: TokenEvents;
+  /** Told of work that may outlast the caller who began it. */
+  readonly background: (work: Promise<unknown>) => void;
 }

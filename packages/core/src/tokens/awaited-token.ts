@@ -26,7 +26,7 @@ export function awaitedTokens({
     for (let isLater = false; ; isLater = true) {
       const set = ofCopy(held, rejected) ?? (await current(held, rejected));
       if (held.isLive(set)) return serve(held, set);
-      const isJoining = held.renewing !== undefined;
+      const isJoining = held.isRenewing;
       const reason = isJoining ? undefined : renewals.blocked(set);
       if (reason) throw reason;
       const token = await outcome(held, renewals.renew(held, set), isJoining && !isLater);
@@ -47,7 +47,7 @@ export function awaitedTokens({
       return isGood && !held.isRejected(access.value) ? access : undefined;
     } catch (error) {
       // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
-      if (held.set && held.isLive(held.set)) return held.set.access;
+      if (held.standIn) return held.standIn.access;
       // A renewal that began before this call may not know of a login that came between; the next one began later.
       if (!isJoining || !isVerdict(error)) throw error;
       return undefined;
@@ -62,7 +62,7 @@ export function awaitedTokens({
 
   /** Whether a set serves this caller, or a renewal of it may. */
   function isUsable(held: HeldTokens, set: TokenSet): boolean {
-    return held.isLive(set) || held.renewing !== undefined || !renewals.blocked(set);
+    return held.isLive(set) || held.isRenewing || !renewals.blocked(set);
   }
 
   /**

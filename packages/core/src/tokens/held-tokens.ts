@@ -1,9 +1,11 @@
 import type { RetailerClient } from "../client/retailer-client.js";
+import { Progress, STUCK } from "../platform/progress.js";
 import { unref } from "../platform/timers.js";
 import type { CheckedStore } from "../store/checked-store.js";
 import { mayReplace } from "../store/compare-and-set.js";
+import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { isExpired, renewalDueAt } from "../vocabulary/token-life.js";
+import { isExpired, isNotedAsTooEarly, renewalDueAt } from "../vocabulary/token-life.js";
 import type { AccessToken, TokenSet } from "../vocabulary/token-set.js";
 import { Rejections } from "./rejected-tokens.js";
 import { longestPauseAfter } from "./renewal-back-off.js";
@@ -18,6 +20,7 @@ export interface Surroundings {
   readonly unsaved: (domainPrefix: DomainPrefix, error: unknown) => void;
   /** The store could not be read, and the live copy is used instead. */
   readonly unread: (held: HeldTokens, error: unknown) => void;
+  readonly background: (work: Promise<unknown>) => void;
 }
 
 /** One question to the store, a load or a save, and the state of the copy when it was sent. */
@@ -37,13 +40,16 @@ export interface Renewal {
   readonly isIssuedHere: boolean;
 }
 
+/** Work that several callers wait for. */
+interface Shared<T> {
+  readonly result: Promise<T>;
+  readonly progress: Progress;
+}
+
 /** A look at the store, shared by those who may trust it. */
-interface Look {
+interface Look extends Shared<TokenSet | undefined> {
   readonly order: number;
   readonly at: number;
-  readonly result: Promise<TokenSet | undefined>;
-  /** The look that follows, for callers that came after this one had begun. */
-  next?: Promise<TokenSet | undefined>;
 }
 
 /** While the store cannot be written, so many sets that it may hold are remembered. */
@@ -68,6 +74,8 @@ export class HeldTokens {
   #goodForMs = 0;
   /** The copy is the answer to a question; this is when that question was sent, epoch milliseconds. */
   #checkedAt: number | undefined = undefined;
+  /** The store has given an answer that disagrees with the copy, and was not asked again yet. */
+  #isContradicted = false;
 
   readonly #around: Surroundings;
   /** How often the copy was replaced by another set. */
@@ -77,8 +85,8 @@ export class HeldTokens {
   #answered = 0;
   #client: RetailerClient | undefined = undefined;
   #look: Look | undefined = undefined;
-  #renewing: Promise<Renewal> | undefined = undefined;
-  #saving: Promise<void> | undefined = undefined;
+  #renewing: Shared<Renewal> | undefined = undefined;
+  #saving: Shared<void> | undefined = undefined;
   /** Logins and disconnects whose save is under way. */
   #loggingIn = 0;
   /** Answers that may still come after their deadline. */
@@ -86,15 +94,17 @@ export class HeldTokens {
   /** The store holds one of these sets instead of ours; empty if it holds ours. */
   #unsavedOver: readonly TokenSet[] = NONE;
   #rejections: Rejections | undefined = undefined;
+  /** The access token that the service did not renew before its end. */
+  #refusedEarly: string | undefined = undefined;
 
   constructor(domainPrefix: DomainPrefix, around: Surroundings) {
     this.domainPrefix = domainPrefix;
     this.#around = around;
   }
 
-  /** The renewal under way. */
-  get renewing(): Promise<Renewal> | undefined {
-    return this.#renewing;
+  /** Whether a renewal is under way. */
+  get isRenewing(): boolean {
+    return this.#renewing !== undefined && !this.#renewing.progress.isOverdue;
   }
 
   /** The client that was kept for the next request of this retailer. */
@@ -158,6 +168,25 @@ export class HeldTokens {
     return !isExpired(access, now) && !this.isRejected(access.value);
   }
 
+  /** The copy, if it is used while the store cannot be asked: it is live, and no later answer has contradicted it. */
+  get standIn(): TokenSet | undefined {
+    return this.#set && !this.#isContradicted && this.isLive(this.#set) ? this.#set : undefined;
+  }
+
+  /** The service does not renew this set's access token before its end; kept here too, if the store keeps no note. */
+  refuseEarly({ access }: TokenSet): void {
+    this.#refusedEarly = access.value;
+  }
+
+  /** Whether a renewal of this set now would be refused, as one before was. A token that the API rejected has ended. */
+  isTooEarly(set: TokenSet): boolean {
+    return this.isRefusedEarly(set) && this.isLive(set);
+  }
+
+  isRefusedEarly(set: TokenSet): boolean {
+    return isNotedAsTooEarly(set) || set.access.value === this.#refusedEarly;
+  }
+
   isRejected(value: string): boolean {
     return this.#rejections?.has(value) ?? false;
   }
@@ -192,14 +221,16 @@ export class HeldTokens {
    * @param asked as read when the caller came: a look that began later always serves.
    * @param maxAgeMs a look that began earlier serves while it is younger than this.
    */
-  look(asked: number, maxAgeMs: number = this.#around.cacheMs): Promise<TokenSet | undefined> {
-    const look = this.#look;
-    if (!look) return this.#startLook();
-    const ageMs = this.#around.clock() - look.at;
-    if (look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs)) return look.result;
-    const after = () => this.#look?.result ?? this.#startLook();
-    look.next ??= look.result.then(after, after);
-    return look.next;
+  async look(asked: number, maxAgeMs: number = this.#around.cacheMs): Promise<TokenSet | undefined> {
+    for (let look = this.#look; look; look = this.#look) {
+      const ageMs = this.#around.clock() - look.at;
+      const isFresh = look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs);
+      const end = look.progress.wait(look.result);
+      const found = await (isFresh ? end : end.catch(() => undefined)); // if it is not, the next look counts
+      if (found !== STUCK && isFresh) return found;
+      if (found === STUCK && this.#look === look) this.#look = undefined;
+    }
+    return this.#startLook();
   }
 
   /**
@@ -207,15 +238,15 @@ export class HeldTokens {
    * from a copy of the store that is behind. But a verdict that is unsaved gives way to a login in the store.
    */
   async reload(): Promise<TokenSet | undefined> {
-    if (this.isUnsaved) await this.saveAgain();
     for (;;) {
+      if (this.isUnsaved) await this.saveAgain();
       const unsaved = this.isUnsaved ? this.set : undefined;
       if (unsaved && unsaved.refusedAt === undefined) return unsaved;
       const question = this.#ask();
       const stored = await this.#loaded(unsaved);
       if (unsaved && (stored === unsaved || this.#isOlder(stored, unsaved))) return this.set;
       if (this.#agrees(stored, question)) return this.#hold(stored, question);
-      this.#distrust(); // as in #askAgain
+      this.#contradict(); // as in #askAgain
     }
   }
 
@@ -307,18 +338,27 @@ export class HeldTokens {
     else this.#forget();
   }
 
-  /** Joins the renewal under way, or starts one: it is done once for all who ask at the same time. */
-  renewOnce(work: () => Promise<Renewal>): Promise<Renewal> {
-    this.#renewing ??= this.#renewal(work);
-    return this.#renewing;
-  }
-
-  async #renewal(work: () => Promise<Renewal>): Promise<Renewal> {
-    try {
-      return await work();
-    } finally {
-      this.#renewing = undefined;
+  /**
+   * Joins the renewal under way, or starts one: it is done once for all who ask at the same time. A renewal that is
+   * stuck is begun anew.
+   *
+   * @param mayTakeMs how long the work may take until it is at its next step.
+   */
+  async renewOnce(mayTakeMs: number, work: (progress: Progress) => Promise<Renewal>): Promise<Renewal> {
+    for (let renewing = this.#renewing; renewing; renewing = this.#renewing) {
+      const end = await renewing.progress.wait(renewing.result);
+      if (end !== STUCK) return end;
+      if (this.#renewing === renewing) this.#renewing = undefined;
     }
+    const progress = new Progress(mayTakeMs);
+    const renewing = { progress, result: work(progress) };
+    this.#renewing = renewing;
+    this.#around.background(renewing.result);
+    const over = () => {
+      if (this.#renewing === renewing) this.#renewing = undefined;
+    };
+    renewing.result.then(over, over);
+    return renewing.result;
   }
 
   /** Work whose tokens this object will hold: until it is over, no other object takes this one's place. */
@@ -331,12 +371,23 @@ export class HeldTokens {
 
   /** Tries again to save the copy. Every use does so until the store takes it. */
   async saveAgain(): Promise<void> {
-    await this.#saving; // that attempt may have begun before this call
+    await this.#saved(); // that attempt may have begun before this call
     if (!this.isUnsaved) return;
-    this.#saving ??= this.#trySaving().finally(() => {
-      this.#saving = undefined;
-    });
-    await this.#saving;
+    if (!this.#saving) {
+      const saving = { result: this.#trySaving(), progress: new Progress(STORE_MAY_TAKE_MS) };
+      this.#saving = saving;
+      void saving.result.then(() => {
+        if (this.#saving === saving) this.#saving = undefined;
+      });
+    }
+    await this.#saved();
+  }
+
+  /** The end of the attempt to save that is under way. */
+  async #saved(): Promise<void> {
+    const saving = this.#saving;
+    const end = await saving?.progress.wait(saving.result);
+    if (end === STUCK && this.#saving === saving) this.#saving = undefined;
   }
 
   async #trySaving(): Promise<void> {
@@ -345,24 +396,23 @@ export class HeldTokens {
     try {
       const kept = set && (await this.#around.store.putQuietly(set, this.#unsavedOver));
       if (this.#agrees(kept, question)) this.#hold(kept, question);
-      else this.#distrust();
+      else this.#contradict();
     } catch {
       // Observed when it first failed; the set stays in this process and is tried again.
     }
   }
 
   /** Tries again by itself, if nobody asks: until it is saved, other processes send the spent refresh token. */
-  #saveLater(tries = 1): void {
-    const timer = setTimeout(async () => {
+  async #saveLater(): Promise<void> {
+    for (let tries = 1; this.isUnsaved; tries += 1) {
+      await new Promise((resolve) => unref(setTimeout(resolve, longestPauseAfter(tries))));
       await this.saveAgain();
-      if (this.isUnsaved) this.#saveLater(tries + 1);
-    }, longestPauseAfter(tries));
-    unref(timer);
+    }
   }
 
   /** Nobody is handed the copy until the store has said whether it counts, or what it said last. */
   #askAgain(): Promise<TokenSet | undefined> {
-    this.#distrust();
+    this.#contradict();
     return this.reload();
   }
 
@@ -375,8 +425,9 @@ export class HeldTokens {
     const known = this.set;
     if (!known && this.#checkedAt === undefined) throw error;
     if (!known || !mayReplace(known, replacing, next)) return known;
-    if (!this.isUnsaved) this.#saveLater();
+    const isFirst = !this.isUnsaved;
     this.#hold(next, undefined, replacing);
+    if (isFirst) this.#around.background(this.#saveLater());
     this.#around.unsaved(this.domainPrefix, error);
     return next;
   }
@@ -399,7 +450,7 @@ export class HeldTokens {
     const { clock } = this.#around;
     const order = this.#asked + 1;
     const result = this.#read();
-    const look: Look = { order, at: clock(), result };
+    const look: Look = { order, at: clock(), result, progress: new Progress(STORE_MAY_TAKE_MS) };
     this.#look = look;
     const over = () => {
       if (this.#look === look) this.#look = undefined;
@@ -412,8 +463,8 @@ export class HeldTokens {
     try {
       return await this.reload();
     } catch (error) {
-      const { set } = this;
-      if (!set || !this.isLive(set)) throw error;
+      const set = this.standIn;
+      if (!set) throw error;
       this.#checked(set, this.#around.clock());
       this.#around.unread(this, error);
       return set;
@@ -439,6 +490,7 @@ export class HeldTokens {
     if (!set || !this.isCopyOf(set)) this.#changes += 1; // to learn that nothing is stored counts, also without a copy
     if (set) Object.freeze(set.access); // it is handed out
     this.#set = set;
+    this.#isContradicted = false;
     this.#unsavedOver = unsavedOver;
     this.#answered = Math.max(this.#answered, question?.order ?? 0);
     this.#checked(set, question?.at ?? this.#around.clock());
@@ -457,6 +509,12 @@ export class HeldTokens {
   #forget(): void {
     this.#hold(undefined, undefined);
     this.#distrust();
+  }
+
+  /** The same, and the copy does not stand in for the store's answer if the store cannot be asked again. */
+  #contradict(): void {
+    this.#distrust();
+    this.#isContradicted = true;
   }
 
   /** The next caller looks at the store. */

@@ -43,6 +43,7 @@ async function holding(stored: TokenSet) {
     renewEarlyMs: 300_000,
     unsaved: () => {},
     unread: () => {},
+    background: () => {},
   });
   await held.reload();
   const inStore = async () => (await inner.load(SHOP))?.refreshToken;

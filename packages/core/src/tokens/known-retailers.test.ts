@@ -38,7 +38,7 @@ test("one with something to lose stays: work under way, an unsaved set, a reject
   const [looking, renewing, loggingIn, unsaved, rejected] = await meet(20_000);
   store.load = () => new Promise(() => {});
   void looking?.look(looking.asked);
-  void renewing?.renewOnce(() => new Promise(() => {}));
+  void renewing?.renewOnce(10_000, () => new Promise(() => {}));
   void loggingIn?.logIn(undefined, () => new Promise(() => {}));
   store.load = async (name) => (name === "shop-3" ? set(name) : undefined);
   store.save = async () => Promise.reject(new Error("away"));
@@ -55,7 +55,7 @@ test("a job leaves nothing behind of those that it alone visited, unless somethi
   const { retailers } = start();
   const visited = ["idle", "busy", "asked-for"].map((name) => retailers.visit(parseDomainPrefix(name)));
   const [, busy, askedFor] = visited as [HeldTokens, HeldTokens, HeldTokens];
-  void busy.renewOnce(() => new Promise(() => {}));
+  void busy.renewOnce(10_000, () => new Promise(() => {}));
   expect(retailers.get(askedFor.domainPrefix)).toBe(askedFor);
   for (const retailer of visited) retailers.leave(retailer);
   expect(visited.map(({ domainPrefix }) => retailers.get(domainPrefix))).toEqual([undefined, busy, askedFor]);
@@ -80,11 +80,11 @@ function start() {
   const around = {
     store: checkedStore(store, versionsOf("client"), () => {}),
     clock,
-    startedAt: time.now,
     cacheMs: 10_000,
     renewEarlyMs: 0,
     unsaved: () => {},
     unread: () => {},
+    background: () => {},
   };
   const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
   const met: DomainPrefix[] = [];

@@ -1,6 +1,9 @@
 import { renewed } from "../endpoint/answered-set.js";
 import type { Coming, TokenAnswer } from "../endpoint/token-endpoint.js";
+import { LATE } from "../endpoint/token-post.js";
+import { Progress, STUCK } from "../platform/progress.js";
 import { mayReplace } from "../store/compare-and-set.js";
+import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
@@ -19,9 +22,9 @@ export interface LateAnswers {
 }
 
 export function lateAnswers(app: Application): LateAnswers {
-  const { backOff, versions, events } = app;
-  const coming = new UnderWay();
-  const saving = new UnderWay();
+  const { backOff, versions, events, timeoutMs, background } = app;
+  const coming = new UnderWay(LATE * timeoutMs + STORE_MAY_TAKE_MS);
+  const saving = new UnderWay(STORE_MAY_TAKE_MS);
 
   return {
     keep(held, stored, answer) {
@@ -32,7 +35,9 @@ export function lateAnswers(app: Application): LateAnswers {
           said instanceof RateLimitedError ? note(held, stored, said) : save(held, stored, said),
         );
       });
-      held.keepFor(coming.add(held, work));
+      const all = coming.add(held, work);
+      held.keepFor(all);
+      background(all);
     },
     coming: (held) => coming.of(held),
     saving: (held) => saving.of(held),
@@ -58,19 +63,29 @@ export function lateAnswers(app: Application): LateAnswers {
 
 /** What is under way for each retailer, all of it together: whether new tokens came of any. */
 class UnderWay {
-  readonly #all = new Map<DomainPrefix, Promise<boolean>>();
+  readonly #mayTakeMs: number;
+  readonly #all = new Map<DomainPrefix, { result: Promise<boolean>; progress: Progress }>();
+
+  constructor(mayTakeMs: number) {
+    this.#mayTakeMs = mayTakeMs;
+  }
 
   of({ domainPrefix }: HeldTokens): Promise<boolean> | undefined {
-    return this.#all.get(domainPrefix);
+    const work = this.#all.get(domainPrefix);
+    return work?.progress.wait(work.result).then((end) => {
+      if (end !== STUCK) return end;
+      if (this.#all.get(domainPrefix) === work) this.#all.delete(domainPrefix);
+      return false;
+    });
   }
 
   add({ domainPrefix }: HeldTokens, work: Promise<boolean>): Promise<boolean> {
-    const all = Promise.all([this.#all.get(domainPrefix), work])
+    const result = Promise.all([this.#all.get(domainPrefix)?.result, work])
       .then((ends) => ends.includes(true))
       .finally(() => {
-        if (this.#all.get(domainPrefix) === all) this.#all.delete(domainPrefix);
+        if (this.#all.get(domainPrefix)?.result === result) this.#all.delete(domainPrefix);
       });
-    this.#all.set(domainPrefix, all);
-    return all;
+    this.#all.set(domainPrefix, { result, progress: new Progress(this.#mayTakeMs) });
+    return result;
   }
 }

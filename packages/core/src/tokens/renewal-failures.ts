@@ -4,11 +4,13 @@ import {
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
+  RefusedEarlyError,
   RejectedByApiError,
   RetailPosError,
   StoredTokensError,
   TokenResponseError,
 } from "../vocabulary/errors.js";
+import { limitedUntil } from "../vocabulary/token-life.js";
 import { quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens } from "./held-tokens.js";
@@ -23,7 +25,9 @@ export function noteFailure(held: HeldTokens, error: unknown, { backOff, events 
     if (error.operation === "lock") events.storeFailed(error, domainPrefix); // the store tells its own failures
     return;
   }
-  if (error instanceof RetailPosError && !(error instanceof StoredTokensError))
+  if (error instanceof RefusedEarlyError) {
+    // No pause: the next request comes at the token's end, and callers wait for that one.
+  } else if (error instanceof RetailPosError && !(error instanceof StoredTokensError))
     backOff.failed(domainPrefix, error);
   else backOff.pause(domainPrefix);
   events.renewalFailed(domainPrefix, error, set !== undefined && held.isLive(set));
@@ -44,7 +48,8 @@ export async function noteLimit(
   backOff.failed(held.domainPrefix, error);
   events.rateLimited(held.domainPrefix, error);
   const set = await stored;
-  if (set) await held.note(set, quiet({ ...set, version: versions.next(), limitedUntil: error.retryAt }));
+  if (set)
+    await held.note(set, quiet({ ...set, version: versions.next(), ...limitedUntil(set, error.retryAt) }));
 }
 
 /** Why callers have no use for an answer. It is saved all the same. */

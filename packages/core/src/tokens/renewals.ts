@@ -1,15 +1,19 @@
 import { renewed } from "../endpoint/answered-set.js";
 import type { Late, TokenAnswer } from "../endpoint/token-endpoint.js";
+import type { Progress } from "../platform/progress.js";
+import { sleep } from "../platform/timers.js";
 import { underLock } from "../store/locks.js";
+import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import {
   isRetailPosError,
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
+  RefusedEarlyError,
   type RetailPosError,
   TokenEndpointError,
 } from "../vocabulary/errors.js";
-import { limitOf, refusalOf } from "../vocabulary/token-life.js";
+import { limitOf, refusalOf, tooEarlyBefore } from "../vocabulary/token-life.js";
 import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
@@ -32,6 +36,10 @@ export interface Renewals {
 
 /** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
 const WAIT_FOR_OTHERS_MS = 30_000;
+/** A token request has ended so soon after `timeoutMs`, or its runtime has ended it. */
+const REQUEST_ENDS_WITHIN_MS = 1000;
+/** So much later than by this process's reckoning a token may end by the service's. */
+const ENDS_WITHIN_MS = 1000;
 /** Of the time between two looks no more than this counts: if more has passed, this process stood still. */
 const LOOKS_WITHIN_MS = 1000;
 
@@ -42,12 +50,12 @@ export function renewals(app: Application): Renewals {
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
-    return held.renewOnce(async () => {
+    return held.renewOnce(timeoutMs + REQUEST_ENDS_WITHIN_MS, async (progress) => {
       try {
         const key = `${clientId}/${held.domainPrefix}`;
-        const work = () => renewLocked(held, stale);
-        const others = renewedElsewhere(held, stale, timeoutMs + WAIT_FOR_OTHERS_MS);
-        return await underLock(lock, key, work, others);
+        const work = () => renewLocked(held, stale, progress);
+        const instead = renewedElsewhere(held, stale, timeoutMs + WAIT_FOR_OTHERS_MS, progress);
+        return await underLock(lock, key, work, { instead, progress });
       } catch (error) {
         if (error instanceof Blocked) throw error.reason;
         noteFailure(held, error, app);
@@ -57,38 +65,45 @@ export function renewals(app: Application): Renewals {
   }
 
   /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
-  async function renewLocked(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
+  async function renewLocked(held: HeldTokens, stale: TokenSet, progress: Progress): Promise<Renewal> {
+    progress.next(STORE_MAY_TAKE_MS);
     const stored = await held.reload(); // never a set that was read before the lock was ours
     const saving = late.saving(held);
-    if (saving) return saving.then(() => renewLocked(held, stale));
+    if (saving) return saving.then(() => renewLocked(held, stale, progress));
     if (!stored) throw new NotConnectedError(held);
     if (isRenewed(held, stored, stale)) return adopted(stored); // while we queued
-    const reason = blocked(stored);
+    const reason = blocked(stored) ?? (held.isTooEarly(stored) ? tooEarly(held) : undefined);
     if (reason) throw new Blocked(reason);
+    const isEarly = held.isLive(stored);
+    if (!isEarly) await surelyEnded(held, stored);
     let answer: TokenAnswer;
+    progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
     try {
       const tooLate: Late = (coming) => late.keep(held, stored, coming);
-      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, tooLate);
+      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, isEarly, tooLate);
     } catch (error) {
+      progress.next(STORE_MAY_TAKE_MS);
       if (error instanceof RateLimitedError) await noteLimit(held, stored, error, app);
+      if (error instanceof RefusedEarlyError) return newerThanEarly(held, stored, error);
       if (!(error instanceof ReconnectRequiredError)) throw error;
-      return live(held, await newerThanRefused(held, stored));
+      return live(held, await newerThanRefused(held, stored), progress);
     }
+    progress.next(STORE_MAY_TAKE_MS);
     const problem = uselessness(held, answer);
     const next = renewed(stored, answer, versions.next());
     const kept = await held.replace(stored, next); // saved before anybody sees it
     if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
     if (problem) throw problem;
     backOff.succeeded(held.domainPrefix, answer.rateLimit);
-    if (kept.version !== next.version) return live(held, kept);
+    if (kept.version !== next.version) return live(held, kept, progress);
     events.renewed(stored, next, answer.beganAt);
     // issued to this very call: handed out once, even if it ended while it was saved
     return { set: next, isIssuedHere: true };
   }
 
   /** A set that somebody else stored counts only while it lives. */
-  async function live(held: HeldTokens, set: TokenSet): Promise<Renewal> {
-    return held.isLive(set) ? adopted(set) : renewLocked(held, set);
+  async function live(held: HeldTokens, set: TokenSet, progress: Progress): Promise<Renewal> {
+    return held.isLive(set) ? adopted(set) : renewLocked(held, set, progress);
   }
 
   /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
@@ -107,10 +122,43 @@ export function renewals(app: Application): Renewals {
     throw verdict;
   }
 
+  /**
+   * The service refused an early renewal, perhaps because it renews no token before its end. No verdict, and no second
+   * try before the end: a note on the stored set tells the other processes (behaviour 8).
+   */
+  async function newerThanEarly(
+    held: HeldTokens,
+    stored: TokenSet,
+    error: RefusedEarlyError,
+  ): Promise<Renewal> {
+    held.refuseEarly(stored);
+    const newest = await held.reload();
+    if (newest && isRenewed(held, newest, stored)) return adopted(newest);
+    if (newest?.version === stored.version)
+      await held.note(stored, quiet({ ...stored, version: versions.next(), ...tooEarlyBefore(stored) }));
+    throw error;
+  }
+
+  /**
+   * A service that refuses early renewals counts a token's life from its answer, and this process from its request. So
+   * the request at the end waits for a second, or it would be early once more, and a refusal would count.
+   */
+  async function surelyEnded(held: HeldTokens, stored: TokenSet): Promise<void> {
+    const { access } = stored;
+    if (!held.isRefusedEarly(stored) || held.isRejected(access.value)) return;
+    const leftMs = (access.expiresAt ?? 0) + ENDS_WITHIN_MS - clock();
+    if (leftMs > 0 && leftMs <= ENDS_WITHIN_MS) await sleep(leftMs);
+  }
+
   function blocked(set: TokenSet): RetailPosError | undefined {
     const now = clock();
     return refusalOf(set, now) ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
   }
+}
+
+function tooEarly(held: HeldTokens): RefusedEarlyError {
+  const what = `An early renewal of the tokens of retailer "${held.domainPrefix}" was refused before`;
+  return new RefusedEarlyError(`${what}; the next request comes at the access token's end`, held);
 }
 
 /** Wraps the reason why no request went out, so that it is not noted as a new failure. */
@@ -133,12 +181,14 @@ function renewedElsewhere(
   held: HeldTokens,
   stale: TokenSet,
   patienceMs: number,
+  progress: Progress,
 ): () => Promise<Renewal | undefined> {
   const { domainPrefix } = held;
   let waitedMs = 0;
   let lookedAt = performance.now();
   let isReadable = true;
   return async () => {
+    progress.next(STORE_MAY_TAKE_MS); // the one who waits is alive
     const stored = isReadable && !held.isUnsaved ? await read() : undefined;
     if (stored && isRenewed(held, stored, stale)) return adopted(stored);
     const now = performance.now();

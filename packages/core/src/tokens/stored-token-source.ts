@@ -10,7 +10,7 @@ import type { Renewals } from "./renewals.js";
 
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function storedTokenSources(
-  { backOff, renewEarlyMs, clock, events }: Application,
+  { backOff, renewEarlyMs, clock, events, background }: Application,
   retailers: KnownRetailers,
   renewals: Renewals,
 ): (known: HeldTokens) => TokenSource {
@@ -43,10 +43,11 @@ export function storedTokenSources(
 
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
   function serve(held: HeldTokens, set: TokenSet, now = clock()): AccessToken {
-    if (held.renewing) return set.access;
-    if (held.isUnsaved) void held.saveAgain();
+    if (held.isRenewing) return set.access;
+    if (held.isUnsaved) background(held.saveAgain());
     const isDue = now >= renewalDueAt(set, renewEarlyMs) && !isRefused(set, now) && !isLimited(set, now);
-    if (isDue && !backOff.early(held.domainPrefix)) renewals.renew(held, set).catch(() => {}); // told already
+    if (isDue && !held.isTooEarly(set) && !backOff.early(held.domainPrefix))
+      renewals.renew(held, set).catch(() => {}); // told already
     return set.access;
   }
 }

@@ -33,10 +33,10 @@ export interface StoredTokens {
 type MakeClient = (domainPrefix: DomainPrefix, source: TokenSource) => RetailerClient;
 
 export function storedTokens(app: Application): StoredTokens {
-  const { store, versions, renewEarlyMs, cacheMs, clock, events } = app;
+  const { store, versions, renewEarlyMs, cacheMs, clock, events, background } = app;
   const renewals = newRenewals(app);
   const unread = (held: HeldTokens, error: unknown) => noteFailure(held, error, app);
-  const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread };
+  const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread, background };
   const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
   const sourceOf = storedTokenSources(app, retailers, renewals);
 

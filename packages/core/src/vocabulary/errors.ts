@@ -188,7 +188,13 @@ export class TokenResponseError extends RetailPosError {
  */
 export class RejectedByApiError extends TokenResponseError {}
 
-/** The service refuses the application's own credentials. A login would not help: check the settings. */
+/**
+ * The service refused a refresh while the access token was valid; some services renew no token before its end. That is
+ * no verdict on the refresh token (behaviour 8). Users see a {@link TokenEndpointError}.
+ */
+export class RefusedEarlyError extends TokenEndpointError {}
+
+/** The service refuses the application's own credentials: nobody should be sent to log in. */
 export class ClientRefusedError extends RetailPosError {
   declare readonly code: "client_refused";
   /** `invalid_client` or `unauthorized_client` (RFC 6749, section 5.2). */

@@ -104,14 +104,19 @@ export type RetailPosEvent =
       readonly error: unknown;
     });
 
-/** Calls an observer and ignores its errors, also those of a promise from another realm. */
+/** Tells an observer. */
 export function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
+  if (observe) callSafely(() => observe(event));
+}
+
+/** Calls a function of the application's. If it throws or rejects, also with a promise of another realm, that is ignored. */
+export function callSafely(call: () => unknown): void {
   try {
-    const answer = observe?.(event);
-    // A new promise around it: it rejects even if the `then` of the answer throws.
+    const answer = call();
+    // If its `then` throws, the promise around it rejects.
     if (isObject(answer)) new Promise((resolve) => resolve(answer)).catch(() => {});
   } catch {
-    // The caller must not get an error that the observer made.
+    // The function's mistake is not the caller's.
   }
 }
 

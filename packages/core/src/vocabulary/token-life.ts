@@ -29,9 +29,28 @@ function dueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: nu
  */
 const LONGEST_LIMIT_MS = 3_600_000 + 300_000;
 
-/** Whether a 429 still forbids token requests for this set (behaviour 7). */
-export function isLimited({ limitedUntil }: TokenSet, now: number): boolean {
-  return limitedUntil !== undefined && now < limitedUntil && limitedUntil - now <= LONGEST_LIMIT_MS;
+/** Whether the service said that no token request may come for this set yet (behaviour 7). */
+export function isLimited(set: TokenSet, now: number): boolean {
+  const { limitedUntil } = set;
+  if (limitedUntil === undefined || isNotedAsTooEarly(set)) return false;
+  return now < limitedUntil && limitedUntil - now <= LONGEST_LIMIT_MS;
+}
+
+/** The note that a 429 leaves on a set (behaviour 7). */
+export function limitedUntil({ access }: TokenSet, retryAt: number): Pick<TokenSet, "limitedUntil"> {
+  return { limitedUntil: retryAt === access.expiresAt ? retryAt + 1 : retryAt };
+}
+
+/**
+ * The note on a set that the service refused to renew while its access token was valid: no token request before that
+ * token's end (behaviour 8). The end itself tells this note from the one of a 429.
+ */
+export function tooEarlyBefore({ access: { expiresAt } }: TokenSet): Pick<TokenSet, "limitedUntil"> {
+  return expiresAt === undefined ? {} : { limitedUntil: expiresAt };
+}
+
+export function isNotedAsTooEarly({ access: { expiresAt }, limitedUntil }: TokenSet): boolean {
+  return limitedUntil !== undefined && limitedUntil === expiresAt;
 }
 
 /**

@@ -23,7 +23,11 @@ export interface TokenSet {
   readonly version: string;
   /** When the service refused the refresh token, epoch milliseconds, if it did. */
   readonly refusedAt?: number;
-  /** The service answered 429: no process sends a token request for the retailer before this; epoch milliseconds. */
+  /**
+   * No token request for the retailer before this instant, in any process; epoch milliseconds. The service answered 429.
+   * Or it refused to renew the access token early: then this is `access.expiresAt`, and a token that the API rejects is
+   * renewed all the same.
+   */
   readonly limitedUntil?: number;
   /** The granted scope, if the service said one that is not empty (2.2). */
   readonly scope?: string;
@@ -33,6 +37,14 @@ export interface TokenSet {
 const OPTIONAL = ["refusedAt", "limitedUntil", "scope"] as const satisfies readonly (keyof TokenSet)[];
 
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
+
+/** Characters. Node and most servers take 16 kB of headers; with a longer token each call would be answered 431. */
+const LONGEST_BEARER = 16_384;
+
+/** Whether an access token of the token endpoint can be used for calls (behaviour 1). */
+export function isUsableBearer(value: unknown): value is string {
+  return isBearerValue(value) && value.length <= LONGEST_BEARER;
+}
 
 /** Whether a text can stand behind `Bearer ` in a header (RFC 6750, section 2.1, without its narrower alphabet). */
 export function isBearerValue(value: unknown): value is string {

@@ -90,19 +90,6 @@ describe("a refused refresh token", () => {
     expect(await store.load(SHOP)).not.toHaveProperty("refusedAt");
   });
 
-  test("ends nobody's live token, and no further early renewal is tried", async () => {
-    const { login, service, time, types, value } = start({ cacheMs: 0 });
-    await login();
-    service.revoke("shop");
-    for (time.now = T0 + DAY_MS - 290_000; time.now < T0 + DAY_MS; time.now += 10_000) {
-      expect(await value()).toBe("access-shop-1");
-      await settled();
-    }
-    expect(await failureOf(value())).toBeInstanceOf(ReconnectRequiredError);
-    expect(service.spent()).toHaveLength(1);
-    expect(types()).toEqual(["connected", "reconnect_required"]);
-  });
-
   test("is a verdict though the clock is set ahead while the mark is saved: no second request", async () => {
     const inner = memoryStore();
     const store: TokenStore = {
