@@ -55,7 +55,7 @@ async function* pages(
   do {
     signal?.throwIfAborted();
     const page = await unlessAborted(list({ limit: PAGE, ...(cursor !== undefined && { cursor }) }), signal);
-    await aTurn(); // a store in this process answers at once, and timers and signals have to be seen
+    await nextTick(); // a store in this process answers at once, and timers and signals have to be seen
     for (const status of arranged(page.retailers)) {
       signal?.throwIfAborted();
       yield status;

@@ -292,3 +292,45 @@ describe("a login that fails is observed", () => {
     expect([service.seen.length, types()]).toEqual([0, ["store_failed", "exchange_failed"]]);
   });
 });
+
+describe("exchanges of all retailers together", () => {
+  /** Codes for made-up retailers whose hosts do not answer, as far as they are sent. */
+  function forged(count: number) {
+    const started = start();
+    const silent = later<Response>();
+    started.service.always(({ form }, regular) => (isLogin(form) ? silent.promise : regular()));
+    const outcomes = Array.from({ length: count }, (_, at) =>
+      failureOf(started.pos.exchange(`made-up-${at}`, "code")),
+    );
+    return { ...started, silent, outcomes };
+  }
+
+  test("that wait for an answer are bounded: 3,000 made-up retailers cost 256 requests", async () => {
+    const { pos, service, silent, outcomes } = forged(3000);
+    const refused = await Promise.all(outcomes.slice(256));
+    expect(service.seen).toHaveLength(256);
+    for (const error of refused)
+      expect(error).toMatchObject({
+        code: "rate_limited",
+        status: 503,
+        retryAt: T0 + 1000,
+        headers: { "Retry-After": "1" },
+      });
+    silent.reject(new TypeError("fetch failed"));
+    await Promise.all(outcomes);
+    service.always(undefined);
+    expect((await pos.exchange("shop", "code")).access.value).toBe("access-shop-1");
+  });
+
+  test("do not stand before a renewal", async () => {
+    const { pos, service, time, value, login } = start();
+    await login();
+    const silent = later<Response>();
+    service.always(({ form }, regular) => (isLogin(form) ? silent.promise : regular()));
+    const waiting = Array.from({ length: 300 }, (_, at) => failureOf(pos.exchange(`made-up-${at}`, "code")));
+    time.now += 2 * 86_400_000;
+    expect(await value()).toBe("access-shop-2");
+    silent.reject(new TypeError("fetch failed"));
+    await Promise.all(waiting);
+  });
+});

@@ -9,6 +9,7 @@ import { isStoreFailure, RateLimitedError, RetailerNotAcceptedError } from "../v
 import { limitOf } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 import { redirectUriOfLogin } from "./authorization-url.js";
+import { exchangesUnderWay } from "./exchanges-under-way.js";
 import type { LoginBackOff } from "./login-back-off.js";
 import { loginTurns } from "./login-turns.js";
 
@@ -28,6 +29,7 @@ export interface ExchangeOptions
 export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, retailers, versions, clock, events } = options;
   const turns = loginTurns(options);
+  const underWay = exchangesUnderWay(options.timeoutMs, clock);
 
   return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
     let retailer: DomainPrefix | undefined;
@@ -54,7 +56,7 @@ export function exchanges(options: ExchangeOptions) {
 
   async function send(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     try {
-      const answer = await endpoint.exchange(retailer, code, extra);
+      const answer = await underWay.count(() => endpoint.exchange(retailer, code, extra));
       backOff.succeeded(retailer, answer.rateLimit);
       loginBackOff.succeeded(retailer);
       return firstSet(answer, retailer, versions);
@@ -74,7 +76,7 @@ export function exchanges(options: ExchangeOptions) {
   function throwIfLimited(retailer: DomainPrefix): void {
     const copy = retailers.get(retailer)?.set;
     const noted = copy && limitOf(copy, clock());
-    const reason = backOff.limit(retailer) ?? noted ?? loginBackOff.exchange(retailer);
+    const reason = backOff.limit(retailer) ?? noted ?? loginBackOff.exchange(retailer) ?? underWay.limit();
     if (reason) throw reason;
   }
 

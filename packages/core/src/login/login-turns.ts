@@ -48,7 +48,7 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Application): L
       const progress = new Progress(loginMayTakeMs);
       const inTurnNow = () => {
         progress.next(loginMayTakeMs);
-        return inTurn(queue, comer, work);
+        return inTurn(queue, number, work);
       };
       return await underLock(lock, `${clientId}/login/${retailer}`, inTurnNow, { progress });
     } finally {

@@ -25,9 +25,9 @@ export function shows(text: string, secrets: readonly string[]): boolean {
   if (wanted.length === 0) return false;
   // An escape that begins before the secret may swallow its first letters, and only the escaped form is seen.
   if (wanted.flatMap(usualForms).some((form) => text.includes(form))) return true;
-  const inCode = wanted.filter(({ length }) => length >= LEAST_IN_CODE);
-  const cores = inCode.flatMap(base64Cores);
-  const hexes = inCode.map(hexOf);
+  const longEnough = wanted.filter(({ length }) => length >= LEAST_ENCODED);
+  const cores = longEnough.flatMap(base64Cores);
+  const hexes = longEnough.map(hexOf);
   return readingsOf(text).some((reading) => {
     if (wanted.some((secret) => reading.includes(secret))) return true;
     if (longEnough.length === 0) return false;

@@ -79,7 +79,7 @@ export function underLock<T>(
       return result;
     };
     if (progress) progressOf.set(atWork, progress);
-    const asked =
+    const insteadOfWork =
       instead &&
       (async () => {
         const result = await instead();
