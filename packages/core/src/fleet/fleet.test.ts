@@ -535,3 +535,36 @@ describe("the fleet's doors", () => {
     expect(turns).toBeGreaterThan(0);
   });
 });
+
+describe("a signal that is aborted while a page hangs", () => {
+  const hanging = { ...memoryStore(), list: () => new Promise<never>(() => {}) };
+
+  test("ends retailers() at once, with its reason", async () => {
+    const { pos, events } = start({ store: hanging });
+    const controller = new AbortController();
+    const waiting = failureOf(all(pos.retailers({ signal: controller.signal })));
+    await settled();
+    const reason = new Error("enough");
+    controller.abort(reason);
+    expect(await waiting).toBe(reason);
+    expect(events).toEqual([]);
+  });
+
+  test("ends renewDue with its report, after the renewals under way", async () => {
+    const { pos: other, names, service, time } = await fleet(3);
+    const controller = new AbortController();
+    const inner = await all(other.retailers());
+    let pages = 0;
+    const store: TokenStore = {
+      ...memoryStore(),
+      list: () =>
+        pages++ === 0 ? Promise.resolve({ retailers: inner, cursor: "more" }) : new Promise(() => {}),
+    };
+    const { pos } = start({ store }, service, time);
+    time.now += 2 * DAY_MS;
+    const running = pos.renewDue({ signal: controller.signal });
+    await settled();
+    controller.abort();
+    expect(await running).toMatchObject({ seen: names.length, stopped: true });
+  });
+});

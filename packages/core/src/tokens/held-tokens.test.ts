@@ -136,6 +136,51 @@ describe("overlaps: an answer that disagrees with what became known meanwhile is
   });
 });
 
+describe("a copy that the store has contradicted", () => {
+  test.each([
+    { change: "a disconnect", make: ({ p1 }: ReturnType<typeof twoProcesses>) => p1.pos.disconnect("shop") },
+    { change: "a login", make: ({ p1 }: ReturnType<typeof twoProcesses>) => p1.login() },
+  ])("does not stand in for it, if the store cannot be asked again ($change elsewhere)", async ({ make }) => {
+    const both = twoProcesses();
+    const { gated, p0, time } = both;
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const save = gated.stop("save", AFTER);
+    const renewing = p0.value();
+    await save.asked;
+    await make(both);
+    const load = gated.stop("load", AFTER);
+    const asked = failureOf(p0.value());
+    await load.asked;
+    save.goOn();
+    expect(await renewing).toBe("access-shop-2");
+    gated.stop("load", BEFORE).fail(); // the question that follows the contradiction
+    load.goOn();
+    expect(await asked).toBeInstanceOf(StoreFailedError);
+  });
+
+  test("is asked for again by a reload that begins with an unsaved set", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { gated, p0, p1, time } = twoProcesses();
+    await p0.login();
+    time.now += 2 * DAY_MS;
+    const save = gated.stop("save", BEFORE);
+    const renewing = p0.value();
+    await save.asked;
+    await vi.advanceTimersByTimeAsync(2000);
+    const load = gated.stop("load", AFTER);
+    await p1.pos.disconnect("shop");
+    const asked = failureOf(p0.value());
+    await load.asked;
+    await vi.advanceTimersByTimeAsync(3000); // the save is given up: its set is unsaved
+    await renewing;
+    load.goOn();
+    expect(await asked).toBeInstanceOf(NotConnectedError);
+    save.goOn();
+    vi.useRealTimers();
+  });
+});
+
 describe("a 429 is noted for all processes", () => {
   test("a login that the note's save met helps whoever waits, though the copy changed meanwhile", async () => {
     const { gated, p0, p1, service, time } = twoProcesses();

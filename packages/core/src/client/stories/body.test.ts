@@ -1,3 +1,5 @@
+import { runInNewContext } from "node:vm";
+import { FormData as FormDataOfUndici } from "undici";
 import { describe, expect, test, vi } from "vitest";
 import { bytesOf, sentTwice, shop } from "../../../testing/retailer-client.js";
 
@@ -67,6 +69,40 @@ describe("after a 401 a body is sent again intact:", () => {
       }
     }
   });
+
+  test("FormData of another copy of undici", async () => {
+    const { client, seen } = await shop({ accepts: "access-2" });
+    const form = new FormDataOfUndici();
+    form.append("name", "чай");
+    form.append("picture", new Blob([bytes], { type: "image/png" }), "tea.png");
+    const body = form as unknown as FormData;
+    expect((await client.fetch("/api/products", { method: "POST", body })).status).toBe(200);
+    expect(seen).toHaveLength(2);
+    for (const { raw, headers } of seen) {
+      const type = { headers: { "content-type": headers["content-type"] ?? "" } };
+      const received = await new Response(new Uint8Array(raw), type).formData();
+      expect(received.get("name")).toBe("чай");
+      expect((received.get("picture") as File).name).toBe("tea.png");
+    }
+  });
+
+  const FOREIGN = [
+    ["an ArrayBuffer", "bytes.buffer"],
+    ["a Uint8Array", "bytes"],
+    ["a DataView", "new DataView(bytes.buffer, 1, 2)"],
+  ] as const;
+  for (const [name, expression] of FOREIGN) {
+    test(`${name} of another realm, as it was at the call`, async () => {
+      const { client, seen } = await shop({ accepts: "access-2" });
+      const script = `const bytes = Uint8Array.of(116, 101, 97); ({ bytes, body: ${expression} })`;
+      const foreign = runInNewContext(script) as { bytes: Uint8Array; body: ArrayBuffer };
+      const sent = [...new Uint8Array(await new Response(foreign.body).arrayBuffer())];
+      const calling = client.fetch("/api/products", { method: "POST", body: foreign.body });
+      foreign.bytes.fill(0);
+      expect((await calling).status).toBe(200);
+      expect(seen.map(({ raw }) => [...raw])).toEqual([sent, sent]);
+    });
+  }
 
   test("none, as a GET has it, in a Request too", async () => {
     for (const method of ["GET", "HEAD", "DELETE"]) {
