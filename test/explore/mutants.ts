@@ -237,6 +237,10 @@ const ORDER: readonly Mutant[] = [
     "const latest = stored as TokenSet | undefined;",
     { story: "refused, then logged in" },
   ),
+  swapped("an early refusal is a verdict", "const isEarly = held.isLive(stored);", "const isEarly = false;", {
+    story: "refused early",
+  }),
+  dropped("an early refusal is forgotten", "held.refuseEarly(stored);", { story: "refused early" }),
   swapped(
     "a 429 is not noted for the others",
     "await held.note(set, quiet({ ...set, version: versions.next(), ...limitedUntil(set, error.retryAt) }));",

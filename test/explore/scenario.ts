@@ -13,6 +13,8 @@ export interface Scenario {
   readonly cacheMs: number;
   /** Whether the service replaces the refresh token at every refresh (R4). */
   readonly rotates: boolean;
+  /** Whether the service refuses a refresh while the access token is valid. */
+  readonly refusesEarly: boolean;
   /** How long an access token lives. */
   readonly lifetimeMs: number;
   /** How old the login is when the processes first look at it, and how much later the run begins. */

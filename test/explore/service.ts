@@ -13,6 +13,8 @@ export interface Family {
   access: number;
   refresh: number;
   isEnded: boolean;
+  /** When its access token ends, by the world's clock. */
+  endsAt: number;
 }
 
 export interface Issued {
@@ -26,6 +28,8 @@ export interface ServiceAnswer {
   readonly body: string;
   readonly issued?: Issued;
   readonly resetAt?: number;
+  /** Refused because the access token is still valid. */
+  readonly isTooEarly?: boolean;
 }
 
 /** The service of the spec, as strict as one may be: a spent refresh token is refused, a new login ends the old. */
@@ -50,7 +54,8 @@ export class Service {
   logIn(retailer: string): Issued {
     const all = this.#families.get(retailer) ?? [];
     for (const family of all) family.isEnded = true;
-    const family: Family = { retailer, number: all.length + 1, access: 0, refresh: 0, isEnded: false };
+    const number = all.length + 1;
+    const family: Family = { retailer, number, access: 0, refresh: 0, isEnded: false, endsAt: this.#endsAt };
     this.#families.set(retailer, [...all, family]);
     this.#changed(`login ${retailer} ${family.number}`);
     return issued(family);
@@ -64,7 +69,10 @@ export class Service {
       this.#changed(`refused ${refreshToken}`);
       return { status: 400, body: '{"error":"invalid_grant"}' };
     }
+    if (this.#world.scenario.refusesEarly && this.#world.now < family.endsAt)
+      return { status: 400, body: '{"error":"invalid_grant"}', isTooEarly: true };
     family.access += 1;
+    family.endsAt = this.#endsAt;
     if (this.#world.scenario.rotates) family.refresh += 1;
     this.#changed(`refreshed ${refreshToken}`);
     const { access, refreshToken: next } = issued(family);
@@ -106,6 +114,11 @@ export class Service {
   accepted(retailer: string): string | undefined {
     const family = this.#families.get(retailer)?.at(-1);
     return family && !family.isEnded ? issued(family).refreshToken : undefined;
+  }
+
+  /** The end of a token that is issued now. */
+  get #endsAt(): number {
+    return this.#world.now + this.#world.scenario.lifetimeMs;
   }
 
   #changed(what: string): void {

@@ -28,6 +28,13 @@ const revoke: Action = { kind: "revoke", retailer: "shop" };
 const late: Action = { kind: "late" };
 const pass = (ms: number): Action => ({ kind: "pass", ms });
 
+const STORE: (Fault | WorldFault)[] = [
+  "fails",
+  "fails after its effect",
+  "is never answered",
+  "is delayed",
+  "is slow",
+];
 /** What can happen to a retailer's tokens, a few things at a time. */
 const STORIES: Readonly<Record<string, Story>> = {
   "expiry in two processes": { age: ENDED, actors: [[ask(0), ask(0)], [ask(0)], [ask(1), ask(1)]] },
@@ -102,6 +109,21 @@ const STORIES: Readonly<Record<string, Story>> = {
       [login(0), pass(4_000), ask(0)],
     ],
   },
+  "refused early": {
+    age: EARLY,
+    refusesEarly: true,
+    faults: new Set([...STORE, "500", "kill", "cut off", "lease"]),
+    actors: [
+      [ask(0), pass(MINUTE_MS), ask(0), pass(3 * MINUTE_MS), ask(0)],
+      [ask(1), renewDue(1), ask(1)],
+    ],
+  },
+  "refused early, and logged in": {
+    age: EARLY,
+    refusesEarly: true,
+    faults: new Set(STORE),
+    actors: [[ask(0), pass(4 * MINUTE_MS), ask(0)], [ask(1), login(1)], [ask(0)]],
+  },
   "a day passes in a renewal": { age: EARLY, actors: [[ask(0)], [pass(2 * DAY_MS)], [ask(0)]] },
   "an older look, and a live token": { age: NOT_FRESH, actors: [[ask(0)], [login(1), ask(0)], [ask(0)]] },
   "an older look": {
@@ -156,13 +178,6 @@ const STORIES: Readonly<Record<string, Story>> = {
   },
 };
 
-const STORE: (Fault | WorldFault)[] = [
-  "fails",
-  "fails after its effect",
-  "is never answered",
-  "is delayed",
-  "is slow",
-];
 const ALL: (Fault | WorldFault)[] = [
   ...STORE,
   "429",
@@ -190,8 +205,15 @@ const SETTINGS: Readonly<Record<string, Partial<Scenario>>> = {
 
 /** Every story in every setting: what is searched through. */
 export const SCENARIOS: readonly Scenario[] = Object.entries(STORIES).flatMap(([story, plot]) =>
-  Object.entries(SETTINGS).map(([setting, how]) => scenario(`${story}; ${setting}`, { ...plot, ...how })),
+  Object.entries(SETTINGS).map(([setting, how]) =>
+    scenario(`${story}; ${setting}`, { ...plot, ...how, ...strict(plot) }),
+  ),
 );
+
+/** A service that refuses early renewals goes by its clock, so those of the processes have to agree with it. */
+function strict({ refusesEarly }: Story): Partial<Scenario> {
+  return refusesEarly ? { skewsMs: [0, 0, 0] } : {};
+}
 
 /** One story in every setting. */
 export function scenariosOf(story: string): readonly Scenario[] {
@@ -259,6 +281,7 @@ function scenario(name: string, given: Story): Scenario {
     lock: "plain",
     cacheMs: 0,
     rotates: true,
+    refusesEarly: false,
     isWarm: true,
     lifetimeMs: DAY_MS,
     skewsMs: [],

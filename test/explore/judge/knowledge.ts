@@ -98,6 +98,8 @@ export class Knowledge {
   pausedAt: number | undefined = undefined;
   limitedUntil = 0;
   noneLeftUntil = 0;
+  /** The access token that the service did not renew before its end. */
+  refusedEarly: string | undefined = undefined;
   lastRequestIn = -1;
 
   asks(kind: Question["kind"], retailer: string, sentIn: number, now: number): Question {

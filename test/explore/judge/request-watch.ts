@@ -110,11 +110,12 @@ export class RequestWatch {
     const { pausedAt: failedAt, limitedUntil, noneLeftUntil } = knowledge;
     const isTooSoon = failedAt !== undefined && now >= failedAt && now < failedAt + PAUSE_MS;
     this.must(!isTooSoon, "pause", () => `${by} at once again`);
-    this.must(
-      !isAhead(reached?.limitedUntil ?? 0, now),
-      "pause",
-      () => `${by} before the reset that is noted`,
-    );
+    const { access, limitedUntil: noted = 0 } = reached ?? {};
+    // Noted after an early refusal; and a token that the API rejected has ended.
+    const isOver = noted === access?.expiresAt && knowledge.rejected.has(access.value);
+    this.must(isOver || !isAhead(noted, now), "pause", () => `${by} before the instant that is noted`);
+    const isTooEarly = access?.value === knowledge.refusedEarly && knowledge.isLive(reached, now);
+    this.must(!isTooEarly, "need", () => `${by} early, and was refused before`);
     // A pause that begins later than now does not count, so that a clock that is set back stops nobody for longer.
     if (life.setBackMs > 0) return;
     this.must(!isAhead(limitedUntil, now), "pause", () => `${by} before the reset`);
@@ -142,6 +143,7 @@ export class RequestWatch {
     const knowledge = this.#knows(life, request);
     const { status = 0, issued, resetAt = 0 } = "value" in answer ? answer.value : {};
     request.state = issued ? "answered" : "failed";
+    if ("value" in answer && answer.value.isTooEarly) knowledge.refusedEarly = request.instead;
     if (issued) this.#issued(request, knowledge, issued, resetAt);
     // That a request which was given up has failed is known since then.
     else if (status !== 400 && !request.isGivenUp) this.#failed(life, knowledge);

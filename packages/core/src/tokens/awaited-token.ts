@@ -1,4 +1,9 @@
-import { NotConnectedError, ReconnectRequiredError, RejectedByApiError } from "../vocabulary/errors.js";
+import {
+  NotConnectedError,
+  ReconnectRequiredError,
+  RefusedEarlyError,
+  RejectedByApiError,
+} from "../vocabulary/errors.js";
 import type { AccessToken, TokenSet } from "../vocabulary/token-set.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import type { Renewals } from "./renewals.js";
@@ -48,6 +53,8 @@ export function awaitedTokens({
     } catch (error) {
       // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
       if (held.standIn) return held.standIn.access;
+      // It was refused before the token's end, and this caller came at the end: the next renewal is no longer early.
+      if (error instanceof RefusedEarlyError) return undefined;
       // A renewal that began before this call may not know of a login that came between; the next one began later.
       if (!isJoining || !isVerdict(error)) throw error;
       return undefined;
