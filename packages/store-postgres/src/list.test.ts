@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import type { DomainPrefix, TokenStore } from "@retail-pos/core";
+import { type DomainPrefix, retailPos, type TokenStore } from "@retail-pos/core";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, schema, setUp, tearDown } from "../testing/postgres.js";
@@ -64,7 +64,7 @@ describe.skipIf(!canRun)("a list on PostgreSQL", () => {
     expect(inspect(replies, { depth: 9 })).not.toContain("canary");
   });
 
-  test("leaves out what somebody edited into something else, and goes on behind it", async () => {
+  test("leaves out what somebody edited into something else, tells of it, and goes on behind it", async () => {
     const other = `${schema}.edited`;
     const { store, migrate } = postgresTokens({ pool, table: other });
     await migrate();
@@ -72,14 +72,11 @@ describe.skipIf(!canRun)("a list on PostgreSQL", () => {
     await pool.query(`UPDATE ${other} SET issued_at = 'NaN' WHERE domain_prefix = 'b'`);
     await pool.query(`UPDATE ${other} SET domain_prefix = 'Not a Label' WHERE domain_prefix = 'c'`);
     await pool.query(`UPDATE ${other} SET domain_prefix = 'dé, 店' WHERE domain_prefix = 'd'`);
-    const seen: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await (store.list as List)({ limit: 1, ...(cursor !== undefined && { cursor }) });
-      seen.push(...page.retailers.map(({ domainPrefix }) => domainPrefix));
-      cursor = page.cursor;
-    } while (cursor !== undefined);
-    expect(seen).toEqual(["a", "e"]);
+    const { listed, told } = await listedAndTold(store);
+    expect(listed).toEqual(["a", "e"]);
+    expect(told).toHaveLength(3);
+    for (const name of ["b", undefined, undefined])
+      expect(told).toContainEqual(["store_failed", "list", name]);
   });
 
   test("refuses the cursor of another table", async () => {
@@ -88,6 +85,21 @@ describe.skipIf(!canRun)("a list on PostgreSQL", () => {
     await expect(other({ limit: 1, cursor: cursor as string })).rejects.toThrow(/^cursor must/);
   });
 });
+
+/** What an application lists, one retailer on a page, and whom it is told of. */
+async function listedAndTold(store: TokenStore) {
+  const told: unknown[] = [];
+  const { retailers } = retailPos({
+    baseUrl: "https://{domain_prefix}.example",
+    clientId: "id",
+    clientSecret: "secret",
+    store: { ...store, list: (ask) => (store.list as List)({ ...ask, limit: 1 }) },
+    observe: (event) => told.push([event.type, "operation" in event && event.operation, event.domainPrefix]),
+  });
+  const listed: string[] = [];
+  for await (const { domainPrefix } of retailers()) listed.push(domainPrefix);
+  return { listed, told };
+}
 
 function set(name: string) {
   return {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   type DomainPrefix,
+  type RetailerStatus,
   retailerStatus,
   storePages,
   type TokenSet,
@@ -37,7 +38,7 @@ export function storeOn(ask: Ask, tables: Tables): TokenStore {
     async list(wanted) {
       const { limit, position = "" } = pages.asked(wanted);
       const { rows } = await ask({ operation: "list" }, page, [position, limit]);
-      const retailers = rows.map(statusOf).filter((status) => status !== undefined);
+      const retailers = rows.map(statusOf);
       if (rows.length < limit) return { retailers };
       return { retailers, cursor: pages.cursorAt(rows.at(-1)?.["domain_prefix"] as string) };
     },
@@ -121,7 +122,7 @@ function setOf(row: Row): TokenSet {
   };
 }
 
-function statusOf(row: Row) {
+function statusOf(row: Row): RetailerStatus {
   return retailerStatus({
     domainPrefix: row["domain_prefix"],
     issuedAt: instant(row["issued_at"]),

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
+import { type DomainPrefix, retailPos, type TokenSet, type TokenStore } from "@retail-pos/core";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Connection, canRun, connectIoRedis, kinds, prefix, sweep, url } from "../testing/redis.js";
@@ -118,16 +118,17 @@ describe.skipIf(!canRun)("a list on Redis", () => {
     client.disconnect();
   });
 
-  test("leaves out what somebody edited into something else", async () => {
+  test("leaves out what somebody edited into something else, and tells of it", async () => {
     const own = `${prefix}edited:`;
     await saveAll(admin.client, own, ["fine", "text", "foreign", "late", "odd"]);
     await admin.client.set(`${own}{text}:tokens`, "canary");
     await admin.client.hset(`${own}{foreign}:tokens`, "domainPrefix", "fine");
     await admin.client.hset(`${own}{late}:tokens`, "issuedAt", "yesterday");
     await admin.client.hset(`${own}{odd}:tokens`, "expiresAt", "Infinity");
-    expect(await namesIn(redisTokens({ client: admin.client, prefix: own }).store.list as List, 10)).toEqual([
-      "fine",
-    ]);
+    const { listed, told } = await listedAndTold(redisTokens({ client: admin.client, prefix: own }).store);
+    expect(listed).toEqual(["fine"]);
+    const names = ["foreign", "late", "odd", "text"];
+    expect(told).toEqual(names.map((name) => ["store_failed", "list", name]));
   });
 
   test("has what version 0.1.0 saved", async () => {
@@ -188,6 +189,21 @@ function hashOf010(): Record<string, string> {
 
 function namesTo(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `shop-${String(index).padStart(5, "0")}`);
+}
+
+/** What an application lists, one retailer on a page, and whom it is told of. */
+async function listedAndTold(store: TokenStore) {
+  const told: unknown[] = [];
+  const { retailers } = retailPos({
+    baseUrl: "https://{domain_prefix}.example",
+    clientId: "id",
+    clientSecret: "secret",
+    store: { ...store, list: (ask) => (store.list as List)({ ...ask, limit: 1 }) },
+    observe: (event) => told.push([event.type, "operation" in event && event.operation, event.domainPrefix]),
+  });
+  const listed: string[] = [];
+  for await (const { domainPrefix } of retailers()) listed.push(domainPrefix);
+  return { listed, told };
 }
 
 function set(name: string): TokenSet {

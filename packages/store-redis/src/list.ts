@@ -77,16 +77,16 @@ export function listOn(ask: Ask, keys: Keys, pace: Pace = PACE): NonNullable<Tok
   }
 }
 
-/** `undefined` if it has gone meanwhile, or is no retailer's. */
+/** `undefined` if it has gone meanwhile. One of another type, or of another retailer, was never issued. */
 function statusOf(name: DomainPrefix, record: unknown): RetailerStatus | undefined {
-  if (!Array.isArray(record)) return undefined;
-  const [domainPrefix, issuedAt, expiresAt, refusedAt, scope] = record.map((field) =>
+  if (!Array.isArray(record))
+    return textOf(record) === "none" ? undefined : retailerStatus({ domainPrefix: name });
+  const [owner, issuedAt, expiresAt, refusedAt, scope] = record.map((field) =>
     field === null ? undefined : textOf(field),
   );
-  if (domainPrefix !== name) return undefined;
   return retailerStatus({
-    domainPrefix,
-    issuedAt: instant(issuedAt),
+    domainPrefix: name,
+    issuedAt: owner === name ? instant(issuedAt) : undefined,
     expiresAt: expiresAt === undefined ? undefined : instant(expiresAt),
     refusedAt: refusedAt === undefined ? undefined : instant(refusedAt),
     scope,
@@ -100,7 +100,8 @@ return redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2])`;
 const FORGET = `return redis.call('DEL', KEYS[1])`;
 
 const RECORD = `
-if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return 'none' end
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'hash' then return kind end
 return redis.call('HMGET', KEYS[1], 'domainPrefix', 'issuedAt', 'expiresAt', 'refusedAt', 'scope')`;
 
 // The same for many retailers, if all keys are on one node. The prefix is this key without its own end.
@@ -109,7 +110,8 @@ local prefix = string.sub(KEYS[1], 1, -ARGV[1] - 1)
 local records = {}
 for at = 2, #ARGV do
   local key = prefix .. '{' .. ARGV[at] .. '}:tokens'
-  if redis.call('TYPE', key).ok ~= 'hash' then records[at - 1] = 'none'
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= 'hash' then records[at - 1] = kind
   else
     records[at - 1] = redis.call('HMGET', key, 'domainPrefix', 'issuedAt', 'expiresAt', 'refusedAt', 'scope')
   end

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   type DomainPrefix,
+  type RetailerStatus,
   retailerStatus,
   StoredTokensError,
   storePages,
@@ -44,9 +45,11 @@ export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): Tok
     async list(wanted) {
       const { limit, position = "" } = pages.asked(wanted);
       const { rows } = await ask({ operation: "list" }, page, [position, limit]);
-      const retailers = rows.map(statusOf).filter((status) => status !== undefined);
-      if (rows.length < limit) return { retailers };
-      return { retailers, cursor: pages.cursorAt(String(rows.at(-1)?.["domain_prefix"])) };
+      const retailers = rows.map(statusOf);
+      const last = rows.at(-1)?.["domain_prefix"];
+      // Names edited into bytes come after all texts, and no page can begin behind one.
+      if (rows.length < limit || typeof last !== "string") return { retailers };
+      return { retailers, cursor: pages.cursorAt(last) };
     },
     async claim(key, forMs) {
       const task = { operation: "claim" } as const;
@@ -82,7 +85,7 @@ function statementsOn({ tokens, locks }: Tables) {
     // In the order of the primary key, which never changes: each row comes once, and a page costs only its own rows.
     page: `
       SELECT domain_prefix, ${instants("issued_at", "expires_at", "refused_at")}, scope
-      FROM ${tokens} WHERE domain_prefix > ? AND typeof(domain_prefix) = 'text' ORDER BY domain_prefix LIMIT ?`,
+      FROM ${tokens} WHERE domain_prefix > ? ORDER BY domain_prefix LIMIT ?`,
     find: `SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND ends_at > ?`,
     take: `
       INSERT INTO ${locks} (key, owner, ends_at) VALUES (?, ?, ?)
@@ -150,7 +153,7 @@ function setOf(row: Row, domainPrefix: DomainPrefix): TokenSet {
   }
 }
 
-function statusOf(row: Row) {
+function statusOf(row: Row): RetailerStatus {
   return retailerStatus({
     domainPrefix: row["domain_prefix"],
     issuedAt: row["issued_at"],

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   DAY_MS,
@@ -91,7 +92,7 @@ describe("retailers", () => {
   }
   circle.at = 0;
 
-  test("leaves out what is no status, and passes nothing else on", async () => {
+  test("leaves out what is no status, tells of each once a run, and passes nothing else on", async () => {
     const odd = [
       shop,
       { domainPrefix: "../x", issuedAt: 1 },
@@ -100,8 +101,34 @@ describe("retailers", () => {
       { ...shop, token: "t" },
     ];
     const list = async () => page(odd) as { retailers: RetailerStatus[] };
-    const { pos } = start({ store: { ...memoryStore(), list } });
+    const { pos, events } = start({ store: { ...memoryStore(), list } });
     expect(await all(pos.retailers())).toEqual([shop, shop]);
+    const told = [undefined, "b", undefined].map((domainPrefix) => ({
+      type: "store_failed",
+      operation: "list",
+      ...(domainPrefix && { domainPrefix }),
+      error: { code: "store_failed", operation: "list" },
+    }));
+    expect(events).toMatchObject(told);
+    expect(events.map((event) => event.domainPrefix)).toEqual([undefined, "b", undefined]);
+    expect(inspect(events, { depth: 9 })).not.toContain("../x");
+    expect(await pos.renewDue()).toMatchObject({ seen: 2 });
+    expect(events.filter(({ type }) => type === "store_failed")).toHaveLength(6);
+  });
+
+  test.each([
+    ["no instant of issue", { issuedAt: undefined }],
+    ["an instant as text", { issuedAt: "yesterday" }],
+    ["an endless expiry", { access: { value: "t", expiresAt: Number.POSITIVE_INFINITY } }],
+    ["a refusal in words", { refusedAt: "yesterday" }],
+    ["a scope that is a list", { scope: ["all"] }],
+  ])("leaves out what the store in memory was given with %s", async (_, edit) => {
+    const { pos, store, events } = await fleet(2);
+    const kept = await store.load("shop-1" as never);
+    await store.save({ ...kept, ...edit } as never);
+    events.length = 0;
+    expect(prefixes(await all(pos.retailers()))).toEqual(["shop-0"]);
+    expect(events).toMatchObject([{ type: "store_failed", operation: "list", domainPrefix: "shop-1" }]);
   });
 });
 

@@ -1,6 +1,11 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isRetailPosError, StoredTokensError, StoreFailedError } from "../vocabulary/errors.js";
-import { type RetailerStatus, retailerStatus } from "../vocabulary/retailer-status.js";
+import {
+  isDomainPrefix,
+  isRetailerStatus,
+  type RetailerStatus,
+  retailerStatus,
+} from "../vocabulary/retailer-status.js";
 import { checkStored, quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
@@ -16,7 +21,7 @@ export interface CheckedStore extends CompareAndSet {
   /** Does the same as `put`, but does not report a failure: the first attempt to save this set has reported it. */
   putQuietly(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
   remove(domainPrefix: DomainPrefix): Promise<void>;
-  /** One page, without entries that are no valid status; `undefined` if the store has no `list`. */
+  /** One page. Entries that are no valid status are reported and left out. `undefined` if the store has no `list`. */
   readonly list: ((ask: PageAsk) => Promise<Page>) | undefined;
   /** `undefined` if the store has no `claim`. */
   readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
@@ -90,9 +95,26 @@ export function checkedStore(
     const { retailers, cursor } = Object(page) as { retailers?: unknown; cursor?: unknown };
     if (!Array.isArray(retailers) || (cursor !== undefined && typeof cursor !== "string"))
       throw new StoreFailedError("list", "The store's list() answered no page: { retailers, cursor? }");
-    const statuses = retailers.flatMap((status) => retailerStatus(Object(status)) ?? []);
+    const statuses = retailers.map((entry) => retailerStatus(Object(entry))).filter(reportIfInvalid);
     return cursor === undefined ? { retailers: statuses } : { retailers: statuses, cursor };
   }
+
+  function reportIfInvalid(status: RetailerStatus): boolean {
+    const isValid = isRetailerStatus(status);
+    if (!isValid) failed(leftOut(status));
+    return isValid;
+  }
+}
+
+/** The error for a record that somebody edited. `load` of that retailer reports which field is wrong. */
+function leftOut({ domainPrefix: name }: { domainPrefix: unknown }): StoreFailedError {
+  if (!isDomainPrefix(name))
+    return new StoreFailedError(
+      "list",
+      "The list leaves out a record whose domain prefix is not one DNS label",
+    );
+  const problem = `The list leaves out retailer "${name}": what is stored is unusable. Logging in again replaces it`;
+  return new StoreFailedError("list", problem, { domainPrefix: name });
 }
 
 /** Two applications share a store by mistake. Neither may use or replace the other's tokens. */

@@ -19,11 +19,10 @@ export interface RetailerStatus {
 type StoredFields = { readonly [field in keyof RetailerStatus]?: unknown };
 
 /**
- * Makes one entry of a store's `list`, for those who write a store.
+ * Makes one entry of a store's `list`, for those who write a store. It checks nothing: core checks the entries, leaves
+ * out a record that somebody edited, and reports it to `observe`.
  *
  * @param fields as the database returns them; instants are numbers, and a missing field may be `null`.
- * @returns `undefined` if the fields describe no retailer, for example because somebody edited the record. Leave it out
- * of the list; a call for that retailer then reports what is wrong with the record.
  */
 export function retailerStatus({
   domainPrefix,
@@ -31,22 +30,21 @@ export function retailerStatus({
   expiresAt,
   refusedAt,
   scope,
-}: StoredFields): RetailerStatus | undefined {
-  if (!isDomainPrefix(domainPrefix) || !isInstant(issuedAt)) return undefined;
-  const status: { -readonly [field in keyof RetailerStatus]: RetailerStatus[field] } = {
-    domainPrefix,
-    issuedAt,
-  };
-  for (const [field, value] of [
-    ["expiresAt", expiresAt],
-    ["refusedAt", refusedAt],
-  ] as const) {
-    if (value === undefined || value === null) continue;
-    if (!isInstant(value)) return undefined;
-    status[field] = value;
-  }
-  if (scope === undefined || scope === null) return status;
-  return typeof scope === "string" ? { ...status, scope } : undefined;
+}: StoredFields): RetailerStatus {
+  const given = Object.entries({ expiresAt, refusedAt, scope }).filter(
+    ([, value]) => (value ?? null) !== null,
+  );
+  return { domainPrefix, issuedAt, ...Object.fromEntries(given) } as RetailerStatus;
+}
+
+/** Whether an entry of a list has what its type says. */
+export function isRetailerStatus(entry: StoredFields): entry is RetailerStatus {
+  const { domainPrefix, issuedAt, expiresAt = 0, refusedAt = 0, scope = "" } = entry;
+  return (
+    isDomainPrefix(domainPrefix) &&
+    [issuedAt, expiresAt, refusedAt].every(isInstant) &&
+    typeof scope === "string"
+  );
 }
 
 /** The status of the retailer of a token set. */
@@ -64,7 +62,8 @@ function isInstant(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-function isDomainPrefix(text: unknown): text is DomainPrefix {
+/** Whether a value is a domain prefix as `parseDomainPrefix` returns it. */
+export function isDomainPrefix(text: unknown): text is DomainPrefix {
   try {
     return parseDomainPrefix(text) === text;
   } catch {
