@@ -311,6 +311,8 @@ describe("a mistake in the options is a TypeError that names it, never a secret"
     ["no options", memoryStore(), undefined, /^keys must/],
     ["a misspelt keys", memoryStore(), { key: [key] }, /^key is no option; it is called keys here$/],
     ["no list of keys", memoryStore(), { keys: key }, /^keys must/],
+    ["null for keys", memoryStore(), { keys: null }, /^keys must/],
+    ["null for a secret", memoryStore(), { keys: [{ id: "a", secret: null }] }, /^keys\[0\]\.secret must/],
     ["no key", memoryStore(), { keys: [] }, /^keys must/],
     ["a key that is none", memoryStore(), { keys: [undefined] }, /^keys\[0\]\.id must/],
     ["a key without an id", memoryStore(), { keys: [{ secret: key.secret }] }, /^keys\[0\]\.id must/],

@@ -23,6 +23,7 @@ const mistakes: readonly (readonly [string, object, string])[] = [
   ["a client by another name", { redis: client }, "redis is no option; it is called client here"],
   ["a misspelt prefix", { client, prefx: "a:" }, "prefx is no option; it is called prefix here"],
   ["ioredis's prefix", { client, keyPrefix: "a:" }, "keyPrefix is no option; it is called prefix here"],
+  ["replicas that are null", { client, replicas: null }, "replicas"],
   ["replicas that are text", { client, replicas: "1" }, "replicas"],
 ];
 test.each(mistakes)("%s is a TypeError that names the option", (_what, options, name) => {

@@ -45,8 +45,9 @@ const NAMES = ["database", "table"] satisfies (keyof SqliteTokensOptions)[];
  */
 export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
   refuseMisspelt(options, NAMES, { db: "database", tablename: "table" });
+  const { table = "retail_pos_tokens" } = options;
   const database = checkDatabase(options.database);
-  const tables = tablesAt(options.table ?? "retail_pos_tokens");
+  const tables = tablesAt(table);
   prepareConnection(database);
   migrate(database, tables);
   const ask = asker(database);
