@@ -119,16 +119,26 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** SQLITE_BUSY (5) or SQLITE_LOCKED (6), also in their extended forms, in the words of each driver. */
+/** Whether it is SQLITE_BUSY (5) or SQLITE_LOCKED (6). */
 function isBusy(error: unknown): boolean {
+  return isOneOf(error, /^SQLITE_(BUSY|LOCKED)/, [5, 6]);
+}
+
+/** Whether it is SQLITE_READONLY (8). */
+export function isReadOnly(error: unknown): boolean {
+  return isOneOf(error, /^SQLITE_READONLY/, [8]);
+}
+
+/** Also in their extended forms, in the words of each driver. */
+function isOneOf(error: unknown, names: RegExp, numbers: readonly number[]): boolean {
   const { code, errcode, rawCode } = Object(error) as Record<string, unknown>;
-  if (typeof code === "string" && /^SQLITE_(BUSY|LOCKED)/.test(code)) return true;
+  if (typeof code === "string" && names.test(code)) return true;
   const number = errcode ?? rawCode;
-  return typeof number === "number" && [5, 6].includes(number & 0xff);
+  return typeof number === "number" && numbers.includes(number & 0xff);
 }
 
 /** What goes wrong outside a store and a lock. */
-function failure(doing: string, error: unknown): Error {
+export function failure(doing: string, error: unknown): Error {
   const { message, code } = Object(error) as { message?: unknown; code?: unknown };
   const failed = new Error(`SQLite could not ${doing}: ${String(message)}`);
   return typeof code === "string" ? Object.assign(failed, { code }) : failed;

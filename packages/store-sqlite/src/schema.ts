@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { insistently, type Row, type SqliteDatabase, write } from "./driver.js";
+import { failure, insistently, isReadOnly, type Row, type SqliteDatabase, write } from "./driver.js";
 
 /** The two tables and their index, quoted: ready to stand in a statement. */
 export interface Tables {
@@ -53,6 +53,16 @@ export function migrate(database: SqliteDatabase, tables: Tables): void {
     [locks, "key, owner, ends_at"],
   ]) {
     insistently(`use the table ${table}`, () => database.prepare(`SELECT ${columns} FROM ${table}`));
+  }
+  checkWritable(database, tokens);
+}
+
+/** A connection that may only read can do all of the above if the tables are there. If another one writes, this may. */
+function checkWritable(database: SqliteDatabase, table: string): void {
+  try {
+    write(database, () => database.exec(`DELETE FROM ${table} WHERE 0`));
+  } catch (error) {
+    if (isReadOnly(error)) throw failure(`write to the table ${table}`, error);
   }
 }
 

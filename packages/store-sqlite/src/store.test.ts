@@ -146,6 +146,43 @@ describe("a table of another layout", () => {
   });
 });
 
+describe("a connection that may only read, with its tables there", () => {
+  const message =
+    'SQLite could not write to the table "retail_pos_tokens": attempt to write a readonly database';
+
+  test.each([
+    ["opened so", (file: string) => `file:${file}?mode=ro`, "OFF"],
+    ["set so", (file: string) => file, "ON"],
+  ])("is an error at construction: %s", (_, nameOf, queryOnly) => {
+    const file = here.newFile();
+    sqliteTokens({ database: here.open(file) });
+    const database = here.open(nameOf(file));
+    database.exec(`PRAGMA query_only = ${queryOnly}`);
+    expect(() => sqliteTokens({ database })).toThrow(message);
+    const writer = here.open(file);
+    writer.exec("BEGIN IMMEDIATE");
+    expect(() => sqliteTokens({ database })).toThrow(/^SQLite could not .*readonly/);
+    writer.exec("ROLLBACK");
+  });
+
+  test.each(["IMMEDIATE", "EXCLUSIVE"])(
+    "is none if another process writes (%s), or this one",
+    async (how) => {
+      const file = here.newFile();
+      const [database, other] = [here.open(file), here.open(file)];
+      sqliteTokens({ database: other });
+      other.exec(`BEGIN ${how}; DELETE FROM retail_pos_tokens`);
+      const { store } = sqliteTokens({ database });
+      other.exec("COMMIT");
+      expect(await store.save(set())).toBe(true);
+      database.exec("BEGIN");
+      sqliteTokens({ database });
+      database.exec("COMMIT");
+      expect(await store.load(shop)).toEqual(set());
+    },
+  );
+});
+
 describe("when SQLite fails", () => {
   test("a full disk: an error without tokens, and what was stored stays whole", async () => {
     const database = here.open();
