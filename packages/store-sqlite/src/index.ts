@@ -1,6 +1,7 @@
 import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
 import { checkDatabase, prepareConnection } from "./connection.js";
 import { asker, type SqliteDatabase, type SqliteStatement } from "./driver.js";
+import { inPlace } from "./file.js";
 import { lockOn } from "./lock.js";
 import { migrate, tablesAt } from "./schema.js";
 import { storeOn } from "./store.js";
@@ -36,9 +37,9 @@ const NAMES = ["database", "table"] satisfies (keyof SqliteTokensOptions)[];
  * those of version 0.1.0 to what they are now; several processes may do so at once, but none of version 0.1.0 goes on
  * beside them. The database stays the caller's to close.
  *
- * The store rejects with `StoreFailedError` if SQLite fails (the driver's `code` is that of `cause`), with
- * `StoredTokensError` for a row that somebody edited. The lock rejects with `StoreFailedError` if it cannot be taken;
- * else it settles as the work does.
+ * The store rejects with `StoreFailedError` if SQLite fails (the driver's `code` is that of `cause`), or if it wrote to
+ * a file that was deleted, moved or replaced meanwhile, with `StoredTokensError` for a row that somebody edited. The
+ * lock rejects with `StoreFailedError` if it cannot be taken; else it settles as the work does.
  *
  * @throws {TypeError} naming the option that is wrong.
  * @throws {Error} the tables can be neither used nor made.
@@ -51,5 +52,5 @@ export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
   prepareConnection(database);
   migrate(database, tables);
   const ask = asker(database);
-  return { store: storeOn(ask, tables, database), lock: lockOn(ask, tables) };
+  return { store: storeOn(inPlace(ask, database), tables, database), lock: lockOn(ask, tables) };
 }

@@ -1,10 +1,11 @@
 // Run by a Node that has `node:sqlite`: the contracts, and what is this driver's own.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { isRetailPosError } from "@retail-pos/core";
 import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
 import { sqliteTokens } from "../dist/index.js";
@@ -76,6 +77,37 @@ test("a file that another connection keeps locked is tried again, then an error"
   const saved = store.save(set);
   other.exec("COMMIT");
   assert.equal(await saved, true);
+});
+
+test("a connection that may only read is an error at construction, one that has to wait for a writer is none", () => {
+  const path = join(folder, "readonly.db");
+  const [writer, database] = [open(path), open(path)];
+  sqliteTokens({ database: writer });
+  const refused =
+    /^Error: SQLite could not write to the table "retail_pos_tokens": attempt to write a readonly/;
+  assert.throws(() => sqliteTokens({ database: open(path, { readOnly: true }) }), refused);
+  writer.exec("BEGIN IMMEDIATE");
+  assert.throws(() => sqliteTokens({ database: open(path, { readOnly: true }) }), refused);
+  sqliteTokens({ database });
+  writer.exec("COMMIT");
+});
+
+test("a file that is deleted or replaced is noticed by the next save, also if it was opened by an address", async () => {
+  const path = join(folder, "lost.db");
+  for (const name of [path, pathToFileURL(path), `${pathToFileURL(path)}?mode=rwc`]) {
+    for (const lose of [() => rmSync(path), () => renameSync(path, `${path}.old`)]) {
+      const { store } = sqliteTokens({ database: open(name) });
+      await store.save(set);
+      lose();
+      await assert.rejects(
+        store.save({ ...set, version: "2" }, set),
+        /its file was deleted, moved or replaced/,
+      );
+      sqliteTokens({ database: open(path) }); // another in its place
+      await assert.rejects(store.save(set), /its file was deleted, moved or replaced/);
+      for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
+    }
+  }
 });
 
 test("a closed database is an error", async () => {

@@ -1,0 +1,132 @@
+import { copyFileSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type DomainPrefix, parseDomainPrefix, retailPos, type TokenSet } from "@retail-pos/core";
+import Database from "libsql";
+import { afterAll, describe, expect, test } from "vitest";
+import { databases } from "../testing/databases.js";
+import { sqliteTokens } from "./index.js";
+
+const here = databases();
+afterAll(here.end);
+
+const shop = parseDomainPrefix("shop");
+
+/** Each is done to the file while a process has it open. */
+const losses: [string, (file: string) => void][] = [
+  ["deleted", (file) => rmSync(file)],
+  ["deleted with its log", (file) => ["", "-wal", "-shm"].forEach((end) => void rmSync(file + end))],
+  ["moved", (file) => renameSync(file, `${file}.old`)],
+  [
+    "replaced by another",
+    (file) => {
+      const other = here.newFile();
+      sqliteTokens({ database: here.open(other) });
+      renameSync(other, file);
+    },
+  ],
+  [
+    "replaced by its own copy",
+    (file) => {
+      copyFileSync(file, `${file}.copy`);
+      renameSync(`${file}.copy`, file);
+    },
+  ],
+  ["in a folder that was renamed", (file) => renameSync(dirname(file), `${dirname(file)}-old`)],
+];
+
+describe.each(losses)("a file that is %s below the process", (_, lose) => {
+  test("is noticed by the next save, removal and claim; what is read is still there", async () => {
+    const file = inFolder();
+    const { store, lock } = sqliteTokens({ database: here.open(file) });
+    await store.save(set("1"));
+    lose(file);
+    const asked: [string, () => unknown][] = [
+      ["save", () => store.save(set("2"), set("1"))],
+      ["save", () => store.save(set("2"), set("1"))], // the first has written it, into nothing
+      ["save", () => store.save(set("3"))],
+      ["claim", () => store.claim?.("a login", 1000)],
+      ["remove", () => store.remove("other" as DomainPrefix)],
+    ];
+    for (const [operation, ask] of asked)
+      await expect(ask).rejects.toMatchObject({
+        code: "store_failed",
+        operation,
+        message: expect.stringMatching(/: its file was deleted, moved or replaced while it was open$/),
+      });
+    expect(await store.load(shop)).toEqual(set("3"));
+    expect(await lock("id/shop", async () => "had")).toBe("had");
+  });
+});
+
+test("a file that comes back to its place is saved to again", async () => {
+  const file = inFolder();
+  const { store } = sqliteTokens({ database: here.open(file) });
+  renameSync(file, `${file}.away`);
+  await expect(store.save(set("1"))).rejects.toThrow("moved");
+  renameSync(`${file}.away`, file);
+  expect(await store.save(set("2"), set("1"))).toBe(true);
+});
+
+test("an application hears that its renewed tokens are not saved, and goes on with them", async () => {
+  const file = inFolder();
+  const told: string[] = [];
+  let now = 1_000;
+  const pos = retailPos({
+    baseUrl: "https://{domain_prefix}.example",
+    clientId: "id",
+    clientSecret: "secret",
+    ...sqliteTokens({ database: here.open(file) }),
+    clock: () => now,
+    fetch: async () => Response.json({ access_token: "renewed", refresh_token: "next", expires_in: 60 }),
+    observe: (event) => told.push(event.type),
+  });
+  await pos.connect(set("1"));
+  now += 3_600_000;
+  rmSync(file);
+  expect((await pos.tokens("shop").token()).value).toBe("renewed");
+  expect(told.filter((type) => type !== "token_request")).toEqual([
+    "connected",
+    "store_failed",
+    "unsaved",
+    "renewed",
+  ]);
+  await expect(pos.connect(set("2"))).rejects.toMatchObject({ code: "store_failed", operation: "save" });
+}, 15_000);
+
+describe("a database without a file", () => {
+  test.each([":memory:", ""])("works as before: %j", async (name) => {
+    const { store } = sqliteTokens({ database: here.open(name) });
+    expect(await store.save(set("1"))).toBe(true);
+    expect(await store.claim?.("a login", 1000)).toBe(true);
+    await store.remove(shop);
+  });
+
+  test("or whose driver names one that this process cannot see, works as before", async () => {
+    const database = new Database(":memory:");
+    const elsewhere = {
+      exec: (sql: string) => database.exec(sql),
+      prepare: (sql: string) =>
+        database.prepare(sql === "PRAGMA database_list" ? "SELECT '/nowhere/tokens.db' AS file" : sql),
+    };
+    const { store } = sqliteTokens({ database: elsewhere });
+    expect(await store.save(set("1"))).toBe(true);
+    database.close();
+  });
+});
+
+/** A path in a folder of its own. */
+function inFolder(): string {
+  const folder = `${here.newFile()}-folder`;
+  mkdirSync(folder);
+  return join(folder, "tokens.db");
+}
+
+function set(version: string): TokenSet {
+  return {
+    domainPrefix: shop,
+    access: { value: `access-${version}`, expiresAt: 2_000 },
+    refreshToken: `refresh-${version}`,
+    issuedAt: 1,
+    version,
+  };
+}

@@ -1,0 +1,39 @@
+import { statSync } from "node:fs";
+import { storeFailure } from "@retail-pos/core";
+import type { Ask, Row, SqliteDatabase } from "./driver.js";
+
+/**
+ * The same, for a store: what it writes has to be in the file that others find. A file that was deleted, moved or
+ * replaced below a process that has it open can still be written, and in WAL mode SQLite does not look.
+ */
+export function inPlace(ask: Ask, database: SqliteDatabase): Ask {
+  const isInPlace = placeOf(database);
+  return async (task, sql, values) => {
+    const answer = await ask(task, sql, values);
+    const isRead = task.operation === "load" || task.operation === "list";
+    if (isRead || isInPlace()) return answer;
+    throw storeFailure(
+      "SQLite",
+      task,
+      new Error("its file was deleted, moved or replaced while it was open"),
+    );
+  };
+}
+
+/** Says whether the opened file still lies at its path; yes, if it has none (in memory), or if it cannot be told. */
+function placeOf(database: SqliteDatabase): () => boolean {
+  const { file } = database.prepare("PRAGMA database_list").get() as Row; // the first is the main one
+  const path = String(file ?? "");
+  const opened = fileAt(path);
+  return opened ? () => (fileAt(path) ?? opened) === opened : () => true;
+}
+
+/** Which file lies there: empty if there is none, `undefined` if it cannot be told. */
+function fileAt(path: string): string | undefined {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found ? `${found.dev} ${found.ino}` : "";
+  } catch {
+    return undefined;
+  }
+}
