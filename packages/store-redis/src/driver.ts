@@ -1,4 +1,5 @@
 import { type StoreTask, storeFailure } from "@retail-pos/core";
+import { type Evaluate, warningOfEviction } from "./eviction.js";
 
 /** The part of an `ioredis` client (`Redis` or `Cluster`) that is used here. */
 export interface IoRedisClient {
@@ -37,7 +38,7 @@ const ALIVE_MS = 5_000;
 
 /** @throws {TypeError} when `client` is a client of neither library. */
 export function asker(client: RedisClient): Ask {
-  const evaluate = evaluatorOf(client);
+  const evaluate = warningOfEviction(evaluatorOf(client));
   return async (task, script, key, values = []) => {
     const alive = setTimeout(() => {}, ALIVE_MS);
     try {
@@ -53,9 +54,7 @@ export function asker(client: RedisClient): Ask {
   };
 }
 
-function evaluatorOf(
-  client: RedisClient,
-): (script: string, key: string, values: string[]) => Promise<unknown> {
+function evaluatorOf(client: RedisClient): Evaluate {
   if (typeof client?.eval === "function") {
     if (isOldCluster(client))
       return (script, key, values) => client.sendCommand(key, false, ["EVAL", script, "1", key, ...values]);
