@@ -9,15 +9,17 @@ export interface Wire {
   readonly url: string;
   /** The next command, and its connection, ends like this; what comes after goes through. */
   cutNext(how: Cut): void;
+  /** New connections go there; those that are open stay, as behind a name that leads elsewhere after a failover. */
+  leadTo(target: string): void;
   close(): void;
 }
 
 export async function wireTo(target: string): Promise<Wire> {
-  const { hostname, port } = new URL(target);
+  let leads = new URL(target);
   let next: Cut | undefined;
   const open = new Set<Socket>();
   const server = createServer((client) => {
-    const redis = connect(Number(port || 6379), hostname);
+    const redis = connect(Number(leads.port || 6379), leads.hostname);
     let isMute = false;
     const end = () => {
       client.destroy();
@@ -52,6 +54,9 @@ export async function wireTo(target: string): Promise<Wire> {
     url: url.href,
     cutNext(how) {
       next = how;
+    },
+    leadTo(target) {
+      leads = new URL(target);
     },
     close() {
       server.close();
