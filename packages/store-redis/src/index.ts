@@ -1,7 +1,6 @@
 import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
-import { asker, type IoRedisClient, type NodeRedisClient, type RedisClient } from "./driver.js";
+import { asker, type IoRedisClient, type NodeRedisClient, type RedisClient, replicasOn } from "./driver.js";
 import { lockOn } from "./lock.js";
-import { replicasOn } from "./replicas.js";
 import { keysAt } from "./schema.js";
 import { storeOn } from "./store.js";
 
