@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { wordsOf } from "./error-message.js";
 import { main } from "./main.js";
-import { READER_GONE } from "./world.js";
+import { wordsOf } from "./terminal/error-message.js";
+import { READER_GONE } from "./terminal/world.js";
 
 /** After an error that nobody caught. A renewal under way takes less, if `timeoutMs` is core's own. */
 const ENDS_WITHIN_MS = 120_000;

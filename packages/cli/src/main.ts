@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { wordsOf } from "./error-message.js";
-import { READER_GONE, type Terminal } from "./world.js";
-import { WrongUse } from "./wrong-use.js";
+import { wordsOf } from "./terminal/error-message.js";
+import { READER_GONE, type Terminal } from "./terminal/world.js";
+import { WrongUse } from "./terminal/wrong-use.js";
 
 const help = `Usage: retail-pos <command> [options]
 

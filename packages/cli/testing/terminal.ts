@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { main } from "../src/main.js";
-import type { Terminal } from "../src/world.js";
+import type { Terminal } from "../src/terminal/world.js";
 
 /** What a command is run with. */
 export interface Surroundings {

@@ -1,12 +1,12 @@
 import type { DomainPrefix, TokenStore } from "@retail-pos/core";
-import { loadApplication } from "../application-module.js";
-import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../arguments.js";
-import { type CheckedStore, checkedStore } from "../checked-store.js";
-import { copyRetailer } from "../copying.js";
-import { forEachRetailer, retailersIn } from "../fleet.js";
-import { FAILED, type Outcomes, outcomes } from "../tally.js";
-import type { Terminal } from "../world.js";
-import { WrongUse } from "../wrong-use.js";
+import { loadApplication } from "../stores/application-module.js";
+import { type CheckedStore, checkedStore } from "../stores/checked-store.js";
+import { copyRetailer } from "../stores/copying.js";
+import { forEachRetailer, retailersIn } from "../stores/fleet.js";
+import { FAILED, type Outcomes, outcomes } from "../stores/tally.js";
+import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../terminal/arguments.js";
+import type { Terminal } from "../terminal/world.js";
+import { WrongUse } from "../terminal/wrong-use.js";
 
 export const help = `Usage: retail-pos copy --client <module> [options]
 

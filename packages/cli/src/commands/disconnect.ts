@@ -1,12 +1,12 @@
 import { type DomainPrefix, isRetailPosError, type RetailPos } from "@retail-pos/core";
-import { loadApplication } from "../application-module.js";
-import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
-import { forEachRetailer, retailersOf } from "../fleet.js";
-import { isConfirmed } from "../question.js";
-import { FAILED, outcomes } from "../tally.js";
-import { grouped } from "../times.js";
-import type { Terminal } from "../world.js";
-import { WrongUse } from "../wrong-use.js";
+import { loadApplication } from "../stores/application-module.js";
+import { forEachRetailer, retailersOf } from "../stores/fleet.js";
+import { FAILED, outcomes } from "../stores/tally.js";
+import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../terminal/arguments.js";
+import { isConfirmed } from "../terminal/question.js";
+import { grouped } from "../terminal/times.js";
+import type { Terminal } from "../terminal/world.js";
+import { WrongUse } from "../terminal/wrong-use.js";
 
 export const help = `Usage: retail-pos disconnect <domain prefix>... --client <module> [options]
        retail-pos disconnect --refused --client <module> [options]

@@ -1,13 +1,13 @@
 import type { RetailerStatus } from "@retail-pos/core";
-import { loadApplication } from "../application-module.js";
-import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments } from "../arguments.js";
-import { retailersOf } from "../fleet.js";
-import { jsonOf, print } from "../output.js";
-import { progressOn } from "../progress.js";
-import { statusTable } from "../status-table.js";
-import { printSum } from "../tally.js";
-import { grouped, localTime } from "../times.js";
-import type { Terminal } from "../world.js";
+import { loadApplication } from "../stores/application-module.js";
+import { retailersOf } from "../stores/fleet.js";
+import { statusTable } from "../stores/status-table.js";
+import { printSum } from "../stores/tally.js";
+import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments } from "../terminal/arguments.js";
+import { jsonOf, print } from "../terminal/output.js";
+import { progressOn } from "../terminal/progress.js";
+import { grouped, localTime } from "../terminal/times.js";
+import type { Terminal } from "../terminal/world.js";
 
 export const help = `Usage: retail-pos list --client <module> [options]
 

@@ -1,11 +1,17 @@
-import { loadApplication } from "../application-module.js";
-import { APPLICATION_FLAGS, expectFlagsOnly, lengthIn, readArguments, wholeNumberIn } from "../arguments.js";
-import { asWrongUse } from "../fleet.js";
-import { jsonOf, print } from "../output.js";
-import { progressOn } from "../progress.js";
-import { printSum } from "../tally.js";
-import { lengthOf } from "../times.js";
-import type { Terminal } from "../world.js";
+import { loadApplication } from "../stores/application-module.js";
+import { asWrongUse } from "../stores/fleet.js";
+import { printSum } from "../stores/tally.js";
+import {
+  APPLICATION_FLAGS,
+  expectFlagsOnly,
+  lengthIn,
+  readArguments,
+  wholeNumberIn,
+} from "../terminal/arguments.js";
+import { jsonOf, print } from "../terminal/output.js";
+import { progressOn } from "../terminal/progress.js";
+import { lengthOf } from "../terminal/times.js";
+import type { Terminal } from "../terminal/world.js";
 
 export const help = `Usage: retail-pos renew-due --client <module> [options]
 

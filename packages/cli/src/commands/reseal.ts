@@ -1,9 +1,9 @@
-import { loadApplication } from "../application-module.js";
-import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../arguments.js";
-import { forEachRetailer, retailersIn } from "../fleet.js";
-import { firstKeyOf, resealer } from "../resealing.js";
-import { FAILED, outcomes } from "../tally.js";
-import type { Terminal } from "../world.js";
+import { loadApplication } from "../stores/application-module.js";
+import { forEachRetailer, retailersIn } from "../stores/fleet.js";
+import { firstKeyOf, resealer } from "../stores/resealing.js";
+import { FAILED, outcomes } from "../stores/tally.js";
+import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../terminal/arguments.js";
+import type { Terminal } from "../terminal/world.js";
 
 export const help = `Usage: retail-pos reseal --client <module> [options]
 

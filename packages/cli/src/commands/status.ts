@@ -1,11 +1,11 @@
 import type { DomainPrefix, RetailerStatus } from "@retail-pos/core";
-import { loadApplication } from "../application-module.js";
-import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../arguments.js";
-import { coloured, jsonOf, print, printable } from "../output.js";
-import { tokenOf } from "../status-table.js";
-import { lengthOf, localTime } from "../times.js";
-import type { Terminal } from "../world.js";
-import { WrongUse } from "../wrong-use.js";
+import { loadApplication } from "../stores/application-module.js";
+import { tokenOf } from "../stores/status-table.js";
+import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../terminal/arguments.js";
+import { coloured, jsonOf, print, printable } from "../terminal/output.js";
+import { lengthOf, localTime } from "../terminal/times.js";
+import type { Terminal } from "../terminal/world.js";
+import { WrongUse } from "../terminal/wrong-use.js";
 
 export const help = `Usage: retail-pos status <domain prefix> --client <module> [options]
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { freePort } from "../../../../test/support/listen.js";
 import { expressApp, type Patient, patient } from "../../testing/patients.js";
 import { run } from "../../testing/terminal.js";
-import { cookieJar, startLogin } from "./login.js";
+import { cookieJar, startLogin } from "./browser/login.js";
 
 // People of these applications log in with a password, and connect stores afterwards.
 

@@ -1,11 +1,11 @@
-import { domainPrefixesIn, readArguments } from "../arguments.js";
-import type { Terminal, World } from "../world.js";
-import { WrongUse } from "../wrong-use.js";
-import { checkBaseUrl } from "./checks/client-secret.js";
-import { isWebAddress } from "./checks/redirect-uri.js";
+import { domainPrefixesIn, readArguments } from "../terminal/arguments.js";
+import type { Terminal, World } from "../terminal/world.js";
+import { WrongUse } from "../terminal/wrong-use.js";
+import { isReadableOnTheWay, shown } from "./browser/shown-address.js";
+import { checkBaseUrl } from "./callback/client-secret.js";
+import { isWebAddress } from "./consent/redirect-uri.js";
 import { examine, type Patient } from "./doctor.js";
-import { count, jsonReport, textReport } from "./report.js";
-import { isReadableOnTheWay, shown } from "./shown-address.js";
+import { count, jsonReport, textReport } from "./findings/report.js";
 
 export const help: string = `Usage: retail-pos doctor <address of the login route> [options]
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type LoginAppSettings, loginApp, loginByHand } from "../../testing/login-app.js";
-import { examine, type Group, type Patient } from "./doctor.js";
-import type { Finding } from "./finding.js";
+import { examine, type Patient } from "./doctor.js";
+import type { Finding, Group } from "./findings/finding.js";
 
 const store = "harbour-coffee";
 

@@ -1,19 +1,19 @@
-import { type Ask, asker, isSilence, type Reply } from "./browser-get.js";
-import { mayKnow, visitAsStranger, visitWithOwnLogins } from "./callback-visits.js";
-import { authorizationRequest } from "./checks/authorization-request.js";
-import { callbackRoute } from "./checks/callback-route.js";
-import { clientSecret, noClientSecret } from "./checks/client-secret.js";
-import { clocks } from "./checks/clocks.js";
-import { consentPage } from "./checks/consent-page.js";
-import { loginRoute } from "./checks/login-route.js";
-import { isClear } from "./checks/own-login.js";
-import { isWebAddress, redirectUri } from "./checks/redirect-uri.js";
-import { sessionCookie } from "./checks/session-cookie.js";
-import { state } from "./checks/state.js";
-import { comeBack } from "./coming-back.js";
-import type { Finding } from "./finding.js";
-import { cookieJar, type Login, startLogin } from "./login.js";
-import { isLoopback } from "./shown-address.js";
+import { type Ask, asker, isSilence, type Reply } from "./browser/browser-get.js";
+import { cookieJar, type Login, startLogin } from "./browser/login.js";
+import { isLoopback } from "./browser/shown-address.js";
+import { callbackRoute } from "./callback/callback-route.js";
+import { mayKnow, visitAsStranger, visitWithOwnLogins } from "./callback/callback-visits.js";
+import { clientSecret, noClientSecret } from "./callback/client-secret.js";
+import { authorizationRequest } from "./consent/authorization-request.js";
+import { clocks } from "./consent/clocks.js";
+import { consentPage } from "./consent/consent-page.js";
+import { loginRoute } from "./consent/login-route.js";
+import { isWebAddress, redirectUri } from "./consent/redirect-uri.js";
+import { state } from "./consent/state.js";
+import type { Finding, Group } from "./findings/finding.js";
+import { comeBack } from "./session/coming-back.js";
+import { isClear } from "./session/own-login.js";
+import { sessionCookie } from "./session/session-cookie.js";
 
 /** What is to be examined. */
 export interface Patient {
@@ -38,11 +38,6 @@ export interface Patient {
   readonly timeoutMs?: number | undefined;
   /** Epoch milliseconds; default `Date.now`. */
   readonly clock?: (() => number) | undefined;
-}
-
-export interface Group {
-  readonly title: string;
-  readonly findings: readonly Finding[];
 }
 
 const defaultTimeoutMs = 10_000;

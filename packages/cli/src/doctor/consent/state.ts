@@ -1,4 +1,4 @@
-import { type Advice, type Finding, ok, problem, warning } from "../finding.js";
+import { type Advice, type Finding, ok, problem, warning } from "../findings/finding.js";
 
 const CHECK = "state";
 /** 4.1. */

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { RetailPos, TokenStore } from "@retail-pos/core";
-import { placeOf, syntaxPlaceIn, WordsOnly, wordsOf } from "./error-message.js";
-import { WrongUse } from "./wrong-use.js";
+import { placeOf, syntaxPlaceIn, WordsOnly, wordsOf } from "../terminal/error-message.js";
+import { WrongUse } from "../terminal/wrong-use.js";
 
 /** A store that says which key sealed a retailer's tokens: `sealedStore` makes one. */
 export type KeyedStore = TokenStore & { keyOf(domainPrefix: string): Promise<string | undefined> };

@@ -1,7 +1,7 @@
-import type { Answer } from "../browser-get.js";
-import { type Finding, problem, warning } from "../finding.js";
-import { isSignOn } from "../login.js";
-import { shown } from "../shown-address.js";
+import type { Answer } from "../browser/browser-get.js";
+import { isSignOn } from "../browser/login.js";
+import { shown } from "../browser/shown-address.js";
+import { type Finding, problem, warning } from "./finding.js";
 
 /**
  * An answer that is not of the route that was asked, but of something in front of it: a password or a limit. Undefined

@@ -5,7 +5,7 @@ import {
   retailPos,
   type TokenEndpointError,
 } from "@retail-pos/core";
-import { type Finding, ok, problem, skipped, warning } from "../finding.js";
+import { type Finding, ok, problem, skipped, warning } from "../findings/finding.js";
 
 /** The application's credentials and a retailer whose token endpoint shall look at them. */
 export interface Credentials

@@ -1,6 +1,6 @@
 import { Cookie } from "tough-cookie";
 import { expect, test } from "vitest";
-import type { CookieFrom } from "../login.js";
+import type { CookieFrom } from "../browser/login.js";
 import { sessionCookie } from "./session-cookie.js";
 
 const login = "https://app.example.com/auth/login";

@@ -1,13 +1,13 @@
-import { type Answer, asker, isSilence } from "./browser-get.js";
+import { type Answer, asker, isSilence } from "../browser/browser-get.js";
 import {
   type OwnLoginsSeen,
   type Places,
   type StrangersSeen,
   visitWithMadeUpCode,
-} from "./callback-visits.js";
-import { madeUpCode, madeUpCodeSent } from "./checks/made-up-code.js";
-import { cannotTell, isClear, knownAgain, notLooked, ownLogin } from "./checks/own-login.js";
-import type { Finding } from "./finding.js";
+} from "../callback/callback-visits.js";
+import { madeUpCode, madeUpCodeSent } from "../callback/made-up-code.js";
+import type { Finding } from "../findings/finding.js";
+import { cannotTell, isClear, knownAgain, notLooked, ownLogin } from "./own-login.js";
 
 export interface ComingBackOptions {
   /** A retailer whose token endpoint may be asked, if one was named. */

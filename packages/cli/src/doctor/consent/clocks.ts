@@ -1,4 +1,4 @@
-import { type Finding, ok, problem, skipped, warning } from "../finding.js";
+import { type Finding, ok, problem, skipped, warning } from "../findings/finding.js";
 
 /** A Date header counts whole seconds, and answers take their time. */
 const UNREMARKABLE_MS = 30_000;

@@ -1,7 +1,6 @@
 import { styleText } from "node:util";
-import { jsonOf } from "../output.js";
-import type { Group } from "./doctor.js";
-import type { Finding, Level } from "./finding.js";
+import { jsonOf } from "../../terminal/output.js";
+import type { Finding, Group, Level } from "./finding.js";
 
 export interface Paper {
   /** Whether the reader sees colours. */

@@ -6,8 +6,8 @@ import {
   retailPos,
   type TokenStore,
 } from "@retail-pos/core";
-import { isThrownByUs } from "./thrown-by-us.js";
-import { WrongUse } from "./wrong-use.js";
+import { isThrownByUs } from "../terminal/thrown-by-us.js";
+import { WrongUse } from "../terminal/wrong-use.js";
 
 /** So many retailers are worked on at a time. */
 const CONCURRENCY = 16;

@@ -1,9 +1,9 @@
-import { printable } from "../../output.js";
-import { type Answer, isSilence, type Reply } from "../browser-get.js";
-import { type Finding, ok, problem, warning } from "../finding.js";
-import { isReadableOnTheWay, shown } from "../shown-address.js";
-import { mendOfSilence } from "../silence.js";
-import { asksPassword } from "./refusing-answer.js";
+import { printable } from "../../terminal/output.js";
+import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
+import { isReadableOnTheWay, shown } from "../browser/shown-address.js";
+import { type Finding, ok, problem, warning } from "../findings/finding.js";
+import { asksPassword } from "../findings/refusing-answer.js";
+import { mendOfSilence } from "../findings/silence.js";
 
 const CHECK = "consent-page";
 const ERROR_PAGE = "The retailer sees the service's error page instead of its consent page.";

@@ -1,10 +1,16 @@
-import type { Answer } from "../browser-get.js";
-import { type Finding, ok, problem, warning } from "../finding.js";
-import type { Login } from "../login.js";
-import { isReadableOnTheWay, shown } from "../shown-address.js";
-import { mendOfSilence } from "../silence.js";
-import { toldFailure } from "../told-failure.js";
-import { accountsFirst, beforeTheDemand, cookieOfNobody, inFrontOf, proxyAlone } from "./refusing-answer.js";
+import type { Answer } from "../browser/browser-get.js";
+import type { Login } from "../browser/login.js";
+import { isReadableOnTheWay, shown } from "../browser/shown-address.js";
+import { toldFailure } from "../browser/told-failure.js";
+import { type Finding, ok, problem, warning } from "../findings/finding.js";
+import {
+  accountsFirst,
+  beforeTheDemand,
+  cookieOfNobody,
+  inFrontOf,
+  proxyAlone,
+} from "../findings/refusing-answer.js";
+import { mendOfSilence } from "../findings/silence.js";
 
 const CHECK = "login-route";
 /** People wait that long for a page before they press the button again. */

@@ -1,4 +1,4 @@
-import type { Silence, WhySilent } from "./browser-get.js";
+import type { Silence, WhySilent } from "../browser/browser-get.js";
 
 /** Whose address was asked. */
 export type Side = "application" | "service";

@@ -1,8 +1,8 @@
 import { type Cookie, CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
-import { printable } from "../../output.js";
-import { type Finding, ok, problem, skipped, warning } from "../finding.js";
-import type { CookieFrom } from "../login.js";
-import { isLoopback } from "../shown-address.js";
+import { printable } from "../../terminal/output.js";
+import type { CookieFrom } from "../browser/login.js";
+import { isLoopback } from "../browser/shown-address.js";
+import { type Finding, ok, problem, skipped, warning } from "../findings/finding.js";
 
 /** The retailer has to read the consent page, and often to log in at the service first. */
 const HARDLY_TIME_MS = 60_000;

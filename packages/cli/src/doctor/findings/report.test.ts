@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import type { Group } from "./doctor.js";
+import type { Group } from "./finding.js";
 import { ok, problem, skipped, warning } from "./finding.js";
 import { jsonReport, textReport } from "./report.js";
 

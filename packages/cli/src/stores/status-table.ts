@@ -1,7 +1,7 @@
 import type { RetailerStatus } from "@retail-pos/core";
-import { type Colour, coloured, print } from "./output.js";
-import { isoTime, lengthOf, localTime } from "./times.js";
-import type { World } from "./world.js";
+import { type Colour, coloured, print } from "../terminal/output.js";
+import { isoTime, lengthOf, localTime } from "../terminal/times.js";
+import type { World } from "../terminal/world.js";
 
 /** Shows retailers, one on a line. */
 export interface StatusTable {

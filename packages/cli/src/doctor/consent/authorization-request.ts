@@ -1,5 +1,5 @@
-import { printable } from "../../output.js";
-import { type Finding, ok, problem } from "../finding.js";
+import { printable } from "../../terminal/output.js";
+import { type Finding, ok, problem } from "../findings/finding.js";
 
 const CHECK = "authorization-request";
 

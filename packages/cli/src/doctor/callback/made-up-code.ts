@@ -1,8 +1,8 @@
-import { type Answer, isSilence, type Reply } from "../browser-get.js";
-import { type Finding, ok, problem, warning } from "../finding.js";
-import { isSamePage } from "../likeness.js";
-import { type ToldFailure, toldFailure } from "../told-failure.js";
-import { inFrontOf } from "./refusing-answer.js";
+import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
+import { isSamePage } from "../browser/likeness.js";
+import { type ToldFailure, toldFailure } from "../browser/told-failure.js";
+import { type Finding, ok, problem, warning } from "../findings/finding.js";
+import { inFrontOf } from "../findings/refusing-answer.js";
 
 const effect = "The retailer approves, comes back, and sees the application's error page.";
 

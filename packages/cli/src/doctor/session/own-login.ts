@@ -1,5 +1,5 @@
-import type { OwnLoginsSeen } from "../callback-visits.js";
-import { type Finding, ok, problem, skipped, warning } from "../finding.js";
+import type { OwnLoginsSeen } from "../callback/callback-visits.js";
+import { type Finding, ok, problem, skipped, warning } from "../findings/finding.js";
 
 const CHECK = "own-login";
 const effect =

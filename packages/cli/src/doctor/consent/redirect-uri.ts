@@ -1,6 +1,6 @@
-import { printable } from "../../output.js";
-import { type Finding, ok, problem, skipped, warning } from "../finding.js";
-import { isReadableOnTheWay } from "../shown-address.js";
+import { printable } from "../../terminal/output.js";
+import { isReadableOnTheWay } from "../browser/shown-address.js";
+import { type Finding, ok, problem, skipped, warning } from "../findings/finding.js";
 
 const CHECK = "redirect-uri";
 

@@ -1,11 +1,11 @@
-import { type Answer, isSilence, type Reply } from "../browser-get.js";
-import { isOtherSpelling, type StrangersSeen } from "../callback-visits.js";
-import { type Finding, ok, problem, skipped, warning } from "../finding.js";
-import { isSamePage } from "../likeness.js";
-import { shown } from "../shown-address.js";
-import { mendOfSilence } from "../silence.js";
-import { toldFailure } from "../told-failure.js";
-import { beforeTheDemand, inFrontOf } from "./refusing-answer.js";
+import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
+import { isSamePage } from "../browser/likeness.js";
+import { shown } from "../browser/shown-address.js";
+import { toldFailure } from "../browser/told-failure.js";
+import { type Finding, ok, problem, skipped, warning } from "../findings/finding.js";
+import { beforeTheDemand, inFrontOf } from "../findings/refusing-answer.js";
+import { mendOfSilence } from "../findings/silence.js";
+import { isOtherSpelling, type StrangersSeen } from "./callback-visits.js";
 
 const CHECK = "callback-route";
 const TOO_SLOW_MS = 2_000;

@@ -13,6 +13,12 @@ export interface Finding {
 /** `skipped`: not looked at, because something that the check needs was not given. */
 export type Level = "ok" | "warning" | "problem" | "skipped";
 
+/** What was found in one place of the login. */
+export interface Group {
+  readonly title: string;
+  readonly findings: readonly Finding[];
+}
+
 /** What goes with everything that is not well. */
 export interface Advice {
   readonly effect: string;

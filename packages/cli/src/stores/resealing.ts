@@ -1,7 +1,7 @@
 import { type DomainPrefix, isRetailPosError, type RetailerStatus, StoreFailedError } from "@retail-pos/core";
+import { WordsOnly, wordsOf } from "../terminal/error-message.js";
 import type { KeyedStore } from "./application-module.js";
 import { asked, type CheckedStore, checkedStore } from "./checked-store.js";
-import { WordsOnly, wordsOf } from "./error-message.js";
 
 /**
  * What became of one retailer's record: sealed anew; under the first key already; changed by somebody else at the same

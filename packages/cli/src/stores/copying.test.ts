@@ -1,6 +1,6 @@
 import { memoryStore, type TokenSet, type TokenStore } from "@retail-pos/core";
 import { expect, test } from "vitest";
-import { NOON, setOf } from "../testing/records.js";
+import { NOON, setOf } from "../../testing/records.js";
 import { checkedStore } from "./checked-store.js";
 import { copyRetailer } from "./copying.js";
 

@@ -1,9 +1,9 @@
 import { type DomainPrefix, isRetailPosError } from "@retail-pos/core";
-import { wordsOf } from "./error-message.js";
-import { coloured, jsonOf, print } from "./output.js";
-import { progressOn } from "./progress.js";
-import { grouped } from "./times.js";
-import type { Terminal } from "./world.js";
+import { wordsOf } from "../terminal/error-message.js";
+import { coloured, jsonOf, print } from "../terminal/output.js";
+import { progressOn } from "../terminal/progress.js";
+import { grouped } from "../terminal/times.js";
+import type { Terminal } from "../terminal/world.js";
 
 /** How a command over many retailers tells what became of each. */
 export interface OutcomesOptions {

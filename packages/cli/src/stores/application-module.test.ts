@@ -1,12 +1,12 @@
 import { memoryStore } from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
-import { moduleFile, moduleOf } from "../testing/module.js";
-import { clientOn } from "../testing/records.js";
-import { run } from "../testing/terminal.js";
+import { moduleFile, moduleOf } from "../../testing/module.js";
+import { clientOn } from "../../testing/records.js";
+import { run } from "../../testing/terminal.js";
 
 const client = clientOn(memoryStore());
 /** For modules that import it themselves, as Node does: what is published. */
-const core = new URL("../../core/dist/index.js", import.meta.url).href;
+const core = new URL("../../../core/dist/index.js", import.meta.url).href;
 
 test("a module of CommonJS does as well", async () => {
   const file = moduleFile(

@@ -1,5 +1,8 @@
 import { STATUS_CODES } from "node:http";
-import { type Answer, type Ask, isSilence, type Reply } from "./browser-get.js";
+import { type Answer, type Ask, isSilence, type Reply } from "../browser/browser-get.js";
+import { differsFrom } from "../browser/likeness.js";
+import { type Login, startLogin } from "../browser/login.js";
+import { toldFailure } from "../browser/told-failure.js";
 import {
   approvedCallback,
   declinedCallback,
@@ -7,9 +10,6 @@ import {
   forgedState,
   malformedCallback,
 } from "./callback-addresses.js";
-import { differsFrom } from "./likeness.js";
-import { type Login, startLogin } from "./login.js";
-import { toldFailure } from "./told-failure.js";
 
 /** The parts of an application that are visited. */
 export interface Places {
