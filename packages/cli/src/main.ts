@@ -14,6 +14,7 @@ With an application's own store (--client <module>):
   renew-due          renew the tokens that are due
   disconnect <...>   forget retailers
   copy               from one store to another
+  seal               seal plain tokens, after the store has become a sealed one
   reseal             seal all tokens with the first key
 
 retail-pos <command> --help says more about each; --version which version this is.
@@ -34,6 +35,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   "renew-due": () => import("./commands/renew-due.js"),
   disconnect: () => import("./commands/disconnect.js"),
   copy: () => import("./commands/copy.js"),
+  seal: () => import("./commands/seal.js"),
   reseal: () => import("./commands/reseal.js"),
 };
 

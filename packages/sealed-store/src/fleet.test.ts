@@ -64,10 +64,7 @@ describe("the key of a retailer", () => {
 
   test("of a record that somebody wrote by hand is an error too", async () => {
     const inner = memoryStore();
-    const header = { alg: "dir", enc: "A256GCM", kid: "two words", retailer: "shop" };
-    const foreign = await new CompactEncrypt(Buffer.from("x"))
-      .setProtectedHeader(header)
-      .encrypt(randomBytes(32));
+    const foreign = await foreignJwe({ kid: "two words", retailer: "shop" });
     await inner.save({ ...set, access: { value: foreign }, refreshToken: foreign });
     await expect(sealedStore(inner, { keys: [old] }).keyOf("shop")).rejects.toThrow("is not sealed");
   });
@@ -83,10 +80,12 @@ describe("what a store may leave out", () => {
   test("a sealed store has if the one underneath has it, and passes it on as it is", async () => {
     const { load, save, remove } = memoryStore();
     expect(Object.keys(sealedStore({ load, save, remove }, { keys: [old] })).sort()).toEqual([
+      "firstKey",
       "keyOf",
       "load",
       "remove",
       "save",
+      "seal",
     ]);
     class Inner {
       readonly #mine = "its own";
@@ -112,3 +111,98 @@ describe("what a store may leave out", () => {
     expect(retailers).toEqual([{ domainPrefix: "shop", issuedAt: 1, scope: "all" }]);
   });
 });
+
+describe("the key that seals", () => {
+  test("is the first one, whether or not anything is stored", () => {
+    expect(sealedStore(memoryStore(), { keys: [young, old] }).firstKey).toBe("2026-07");
+    expect(sealedStore(memoryStore(), { keys: [old] }).firstKey).toBe("2026-01");
+  });
+});
+
+const ofTheService = await foreignJwe({ iss: "https://service.example" });
+
+describe("plain tokens", () => {
+  test.each<[string, TokenSet]>([
+    ["plain words", set],
+    ["signed JWTs", { ...set, access: { value: "e30.e30.c2ln" } }],
+    ["JWEs of the service", { ...set, refreshToken: ofTheService }],
+  ])("that are %s are sealed where they are, and open as the same set", async (_what, plain) => {
+    const inner = memoryStore();
+    await inner.save(plain);
+    const store = sealedStore(inner, { keys: [young, old] });
+    await expect(store.load(shop)).rejects.toThrow(
+      /is not sealed\. If it was stored before .* it only needs sealing: retail-pos seal$/,
+    );
+    expect(await store.seal("SHOP")).toBe("sealed");
+    expect(await store.load(shop)).toEqual(plain);
+    expect(await store.keyOf("shop")).toBe("2026-07");
+    expect(JSON.stringify(await inner.load(shop))).not.toContain("canary");
+  });
+
+  test("are sealed once: what is sealed already, also with an older key, stays as it is", async () => {
+    const inner = memoryStore();
+    await sealedStore(inner, { keys: [old] }).save(set);
+    const before = await inner.load(shop);
+    expect(await sealedStore(inner, { keys: [young, old] }).seal("shop")).toBe("already");
+    expect(await inner.load(shop)).toEqual(before);
+  });
+
+  test("of nobody are gone", async () => {
+    expect(await sealedStore(memoryStore(), { keys: [old] }).seal("shop")).toBe("gone");
+  });
+
+  test("that a login replaces at the same moment are not put back", async () => {
+    const inner = memoryStore();
+    await inner.save(set);
+    const login = { ...set, version: "2", refreshToken: "of-the-login" };
+    const load: TokenStore["load"] = async (domainPrefix) => {
+      const held = await inner.load(domainPrefix);
+      await sealedStore(inner, { keys: [old] }).save(login);
+      return held;
+    };
+    expect(await sealedStore({ ...inner, load }, { keys: [old] }).seal("shop")).toBe("changed");
+    expect(await sealedStore(inner, { keys: [old] }).load(shop)).toEqual(login);
+  });
+
+  test.each<[string, (sealed: TokenSet) => Promise<object> | object]>([
+    ["only one of its two tokens is plain", () => ({ refreshToken: "plain" })],
+    ["a token is missing", () => ({ ...set, refreshToken: undefined })],
+    ["a token is empty", () => ({ ...set, access: { value: "" } })],
+    ["no version is there", () => ({ ...set, version: undefined })],
+    ["a seal lost its first letters", ({ refreshToken }) => ({ refreshToken: refreshToken.slice(3) })],
+    [
+      "a seal names a key that is none",
+      async () => ({ refreshToken: await foreignJwe({ kid: "two words", retailer: "shop" }) }),
+    ],
+  ])("are left alone if %s: a typed error without a token", async (_what, edit) => {
+    const inner = memoryStore();
+    await sealedStore(inner, { keys: [old] }).save(set);
+    const sealed = (await inner.load(shop)) as TokenSet;
+    const record = { ...sealed, ...(await edit(sealed)) };
+    const saved: unknown[] = [];
+    const store = sealedStore(
+      { ...inner, load: async () => record, save: async (next) => saved.push(next) > 0 },
+      { keys: [old] },
+    );
+    const sealing = store.seal("shop");
+    await expect(sealing).rejects.toMatchObject({ code: "bad_stored_tokens" });
+    await expect(sealing).rejects.not.toThrow(/canary/);
+    expect(saved).toEqual([]);
+  });
+
+  test("are not what a damaged seal is: its advice is another", async () => {
+    const inner = memoryStore();
+    await sealedStore(inner, { keys: [old] }).save(set);
+    const sealed = (await inner.load(shop)) as TokenSet;
+    const damaged = { ...sealed, access: { value: sealed.access.value.slice(3) } };
+    const store = sealedStore({ ...inner, load: async () => damaged }, { keys: [old] });
+    await expect(store.load(shop)).rejects.toThrow(/is not sealed\. Logging in again replaces it$/);
+  });
+});
+
+/** Encrypted with a key of somebody else's. */
+function foreignJwe(header: object): Promise<string> {
+  return new CompactEncrypt(Buffer.from("x"))
+    .setProtectedHeader({ alg: "dir", enc: "A256GCM", ...header })
+    .encrypt(randomBytes(32));
+}

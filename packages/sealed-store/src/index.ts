@@ -1,2 +1,2 @@
 export type { SealingKey } from "./keys.js";
-export { type SealedStore, type SealedStoreOptions, sealedStore } from "./sealed-store.js";
+export { type SealedStore, type SealedStoreOptions, type SealOutcome, sealedStore } from "./sealed-store.js";

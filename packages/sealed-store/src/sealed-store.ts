@@ -1,4 +1,5 @@
 import {
+  checkTokenSet,
   type DomainPrefix,
   parseDomainPrefix,
   refuseMisspelt,
@@ -16,6 +17,8 @@ export interface SealedStoreOptions {
 
 /** A store whose tokens are sealed. */
 export interface SealedStore extends TokenStore {
+  /** The id of the key that seals: of the first one in `keys`. */
+  readonly firstKey: string;
   /**
    * The id of the key that a retailer's tokens are sealed with, also of one that is not among `keys` any more; of the
    * older one if its two tokens differ. No token is opened.
@@ -26,7 +29,22 @@ export interface SealedStore extends TokenStore {
    * @throws the errors of the store underneath.
    */
   keyOf(domainPrefix: string): Promise<string | undefined>;
+  /**
+   * Seals a retailer's plain tokens where they are, by compare-and-set: a login or renewal at the same moment wins.
+   * The set and its version stay as they are. Call it only for a store that nobody else could write to while its
+   * tokens were plain, since it takes what it finds for the retailer's tokens.
+   *
+   * @returns what became of them: `sealed`; `already` sealed; `changed` by somebody else at the same moment, so look
+   * again; or `gone`: nothing is stored for the retailer.
+   * @throws {InvalidDomainPrefixError} the name is not one DNS label.
+   * @throws {StoredTokensError} the record is no token set, or only one of its two tokens is plain.
+   * @throws the errors of the store underneath.
+   */
+  seal(domainPrefix: string): Promise<SealOutcome>;
 }
+
+/** What became of a retailer's plain tokens. */
+export type SealOutcome = "sealed" | "already" | "changed" | "gone";
 
 /**
  * The same store, with access and refresh tokens encrypted before they reach it. The rest of a set stays readable:
@@ -40,9 +58,10 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
   checkStore(store);
   refuseMisspelt(options ?? {}, ["keys"] satisfies (keyof SealedStoreOptions)[], { secret: "keys" });
   const keys = checkKeys(options?.keys);
-  const { seal, open, keyIdOf } = sealer(keys);
+  const { seal, open, keyIdOf, isPlain } = sealer(keys);
 
   return {
+    firstKey: keys.first.id,
     async load(domainPrefix) {
       const record = await store.load(domainPrefix);
       return record ? opened(record, domainPrefix) : undefined;
@@ -58,16 +77,28 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
       const domainPrefix = parseDomainPrefix(name);
       const record = await store.load(domainPrefix);
       if (!record) return undefined;
-      const { access, refreshToken } = record;
-      const ids = [
-        keyIdOf(access?.value, "access", domainPrefix),
-        keyIdOf(refreshToken, "refresh", domainPrefix),
-      ];
-      return ids.find((id) => id !== keys.first.id) ?? keys.first.id;
+      return keysOf(record, domainPrefix).find((id) => id !== keys.first.id) ?? keys.first.id;
+    },
+    async seal(name) {
+      const domainPrefix = parseDomainPrefix(name);
+      const record = await store.load(domainPrefix);
+      if (!record) return "gone";
+      if (!isPlain(record.access?.value) || !isPlain(record.refreshToken)) {
+        keysOf(record, domainPrefix); // throws if one of the two is not sealed
+        return "already";
+      }
+      const set = checkTokenSet(record, domainPrefix);
+      return (await store.save(await sealed(set), withTokens(set, "sealed", "sealed")))
+        ? "sealed"
+        : "changed";
     },
     ...(store.list && { list: store.list.bind(store) }),
     ...(store.claim && { claim: store.claim.bind(store) }),
   };
+
+  function keysOf({ access, refreshToken }: TokenSet, domainPrefix: DomainPrefix): string[] {
+    return [keyIdOf(access?.value, "access", domainPrefix), keyIdOf(refreshToken, "refresh", domainPrefix)];
+  }
 
   async function sealed(set: TokenSet): Promise<TokenSet> {
     const { domainPrefix, version, access, refreshToken } = set;

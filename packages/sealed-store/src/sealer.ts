@@ -18,6 +18,8 @@ export interface Sealer {
   open(text: unknown, part: Part, place: Place): Promise<string>;
   /** @throws {StoredTokensError} it is not sealed. */
   keyIdOf(text: unknown, part: Part, domainPrefix: DomainPrefix): string;
+  /** Whether it may be a token that was never sealed. A seal that somebody damaged is none. */
+  isPlain(text: unknown): boolean;
 }
 
 /** The protected header: anybody can read it, and only a holder of the key can change it (RFC 7516, 5.1). */
@@ -34,7 +36,7 @@ const inRecord = { access: "access.value", refresh: "refreshToken" } as const;
 
 /** Compact JWEs (RFC 7516), encrypted with the key itself and a nonce of their own. */
 export function sealer(keys: Keys): Sealer {
-  return { seal, open, keyIdOf };
+  return { seal, open, keyIdOf, isPlain };
 
   async function seal(token: string, part: Part, { domainPrefix, version }: Place): Promise<string> {
     if (headerOf(token)) {
@@ -69,9 +71,28 @@ export function sealer(keys: Keys): Sealer {
   }
 
   function keyIdOf(text: unknown, part: Part, domainPrefix: DomainPrefix): string {
-    return headerOf(text)?.kid ?? failing(part, domainPrefix)("is not sealed");
+    const fail = failing(part, domainPrefix);
+    return headerOf(text)?.kid ?? fail("is not sealed", isPlain(text) ? ONLY_SEALING : undefined);
+  }
+
+  function isPlain(text: unknown): boolean {
+    return typeof text === "string" && text !== "" && (!SEAL.test(text) || isOfTheService(text));
   }
 }
+
+/** Encrypted with the key itself, a compact JWE has nothing in its second place (RFC 7518, 4.5). */
+const SEAL = /^[^.]*\.\.[^.]*\.[^.]*\.[^.]*$/;
+
+/** Some services hand out tokens of this shape too, and their header names no retailer. */
+function isOfTheService(token: string): boolean {
+  try {
+    return decodeProtectedHeader(token)["retailer"] === undefined;
+  } catch {
+    return false;
+  }
+}
+
+const ONLY_SEALING = "If it was stored before the store was sealed, it only needs sealing: retail-pos seal";
 
 function failing(part: Part, domainPrefix: DomainPrefix): (problem: string, remedy?: string) => never {
   return (problem, remedy) => {

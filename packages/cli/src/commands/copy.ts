@@ -16,7 +16,7 @@ lost. Nobody may write to the new store before that second run has ended. The to
 win; of two that were issued at the same moment, those of the old store. Retailers that are newer
 in the new store, or in that one only, are named.
 
-  --client <module>  a module of yours that exports from and to, two token stores
+  --client <module>  your application's module, which exports from and to, two token stores
   --json             one line of JSON for each retailer: domainPrefix, outcome (copied, same, newer,
                      gone, only_in_to, failed), error
   --help             show this

@@ -13,7 +13,7 @@ export const help = `Usage: retail-pos disconnect <domain prefix>... --client <m
 
 Forgets the tokens of retailers, who then have to log in again. Asks first.
 
-  --client <module>  a module of yours that exports client, what retailPos() gave
+  --client <module>  your application's module, which exports client, what retailPos() gave
   --refused          all those whose refresh token the service has refused
   --yes              do not ask
   --json             one line of JSON for each retailer: domainPrefix, outcome, error

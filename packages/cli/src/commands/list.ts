@@ -13,7 +13,7 @@ export const help = `Usage: retail-pos list --client <module> [options]
 
 Lists the connected retailers, with what the store knows of their tokens. No token is shown.
 
-  --client <module>  a module of yours that exports client, what retailPos() gave
+  --client <module>  your application's module, which exports client, what retailPos() gave
   --refused          only those who have to log in again: the service refused their refresh token
   --due <length>     only those whose access token ends within that time, or has ended, and that are
                      not refused: 30s, 45m, 1h, 2d, or today (until midnight, local time). With

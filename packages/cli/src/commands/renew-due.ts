@@ -18,7 +18,7 @@ export const help = `Usage: retail-pos renew-due --client <module> [options]
 Renews the tokens of all retailers that are due, for a job that runs now and then. Runs in many
 processes at once renew each retailer once. Ctrl-C stops it: what is under way ends first.
 
-  --client <module>   a module of yours that exports client, what retailPos() gave
+  --client <module>   your application's module, which exports client, what retailPos() gave
   --within <length>   what ends within that time: 30s, 45m, 1h, 2d, or today, until midnight, local
                       time (default: what a call would renew early)
   --concurrency <n>   how many at a time, 1 to 1000 (default 8)

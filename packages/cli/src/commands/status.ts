@@ -11,7 +11,7 @@ export const help = `Usage: retail-pos status <domain prefix> --client <module> 
 
 Says what the store knows of one retailer's tokens, as it is now. No token is shown.
 
-  --client <module>  a module of yours that exports client, what retailPos() gave
+  --client <module>  your application's module, which exports client, what retailPos() gave
   --json             one line of JSON; instants are epoch milliseconds
   --help             show this
 

@@ -6,13 +6,17 @@ import type { RetailPos, TokenStore } from "@retail-pos/core";
 import { placeOf, syntaxPlaceIn, WordsOnly, wordsOf } from "../terminal/error-message.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 
-/** A store that says which key sealed a retailer's tokens: `sealedStore` makes one. */
-export type KeyedStore = TokenStore & { keyOf(domainPrefix: string): Promise<string | undefined> };
+/** What `sealedStore` makes, as far as the commands use it; its package may be there in no version. */
+export interface SealingStore extends TokenStore {
+  readonly firstKey: string;
+  keyOf(domainPrefix: string): Promise<string | undefined>;
+  seal(domainPrefix: string): Promise<"sealed" | "already" | "changed" | "gone">;
+}
 
 /** What a module of an application exports for this command. */
 interface Exports {
   readonly client: RetailPos;
-  readonly store: KeyedStore;
+  readonly store: SealingStore;
   readonly from: TokenStore;
   readonly to: TokenStore;
 }
@@ -21,7 +25,7 @@ interface Exports {
 const NEEDED = {
   client: { functions: ["retailers", "status", "renewDue", "disconnect"], maker: "retailPos()" },
   store: {
-    functions: ["load", "save", "list", "keyOf"],
+    functions: ["load", "save", "list", "keyOf", "seal"],
     maker: "sealedStore() around a store that can list",
   },
   from: { functions: ["load", "list"], maker: "a token store that can list" },
@@ -44,7 +48,7 @@ export async function loadApplication<Name extends keyof Exports>(
 ): Promise<Pick<Exports, Name>> {
   if (path === undefined)
     throw new WrongUse(
-      "--client is missing: a module of yours that exports client, as in --client ./retail-pos.js",
+      `--client is missing: your application's module, which exports ${names.join(" and ")}, as in --client ./retail-pos.js`,
     );
   const file = resolve(path);
   if (!existsSync(file)) throw new WrongUse("the file that --client names is not there");

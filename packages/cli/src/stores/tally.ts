@@ -1,5 +1,5 @@
 import { type DomainPrefix, isRetailPosError } from "@retail-pos/core";
-import { wordsOf } from "../terminal/error-message.js";
+import { WordsOnly, wordsOf } from "../terminal/error-message.js";
 import { coloured, jsonOf, print } from "../terminal/output.js";
 import { progressOn } from "../terminal/progress.js";
 import { grouped } from "../terminal/times.js";
@@ -22,6 +22,7 @@ export interface Outcomes {
    * Tells what the work says of a retailer, or how it failed.
    *
    * @throws {Error} the last hundred retailers failed one after the other, because the store did.
+   * @throws {WordsOnly} the first hundred failed, whatever the reason.
    */
   of(domainPrefix: DomainPrefix, work: () => Promise<string>): Promise<void>;
   count(outcome: string): number;
@@ -35,7 +36,7 @@ export interface Outcomes {
 
 export const FAILED = "failed";
 
-/** A store that is away fails a million times in a row if nobody stops. */
+/** A store that is away fails a million times in a row if nobody stops; so does one whose key is missing. */
 const MOST_FAILURES_IN_A_ROW = 100;
 
 /** So many failures are remembered, to be told once though a command meets them again each time through. */
@@ -46,6 +47,8 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
   const counts = new Map<string, number>();
   const failuresTold = new Map<DomainPrefix, string>();
   let failuresInARow = 0;
+  let isNoneGood = true;
+  let firstFailure: unknown;
   let heading: string | undefined;
 
   return {
@@ -58,8 +61,15 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
           .map(([name, count]) => `${grouped(count)} ${labels[name]}`)
           .join(" · "),
       );
-      failuresInARow = isRetailPosError(error) && error.code === "store_failed" ? failuresInARow + 1 : 0;
-      if (failuresInARow >= MOST_FAILURES_IN_A_ROW) throw error;
+      isNoneGood &&= outcome === FAILED;
+      firstFailure ??= error;
+      const isOfTheStore = isRetailPosError(error) && error.code === "store_failed";
+      failuresInARow = outcome === FAILED && (isNoneGood || isOfTheStore) ? failuresInARow + 1 : 0;
+      if (failuresInARow < MOST_FAILURES_IN_A_ROW) return;
+      if (isOfTheStore) throw error;
+      throw new WordsOnly(
+        `The first ${MOST_FAILURES_IN_A_ROW} failed, all of them; stopped. First: ${wordsOf(firstFailure)}`,
+      );
     },
     count: (outcome) => counts.get(outcome) ?? 0,
     restart(next) {
