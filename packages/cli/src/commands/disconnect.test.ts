@@ -49,6 +49,22 @@ describe("by name", () => {
     expect(await left()).toEqual(["old", "older", "three", "two"]);
   });
 
+  test.each([
+    ["one", ["one", "two", "nobody"], ["nobody"]],
+    ["two of three", ["nobody", "one", "somebody"], ["nobody", "somebody"]],
+    ["all", ["nobody"], ["nobody"]],
+  ])("people read by name who is unknown: %s", async (_how, names, unknown) => {
+    const { exitCode, stdout } = await disconnect([...names, "--yes"]);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.slice(0, unknown.length).sort()).toEqual(unknown.map((name) => `${name}: not connected`));
+    expect(lines.slice(unknown.length)).toEqual([
+      `${names.length - unknown.length} disconnected`,
+      `${unknown.length} not connected`,
+      "0 failed",
+    ]);
+    expect(exitCode).toBe(1);
+  });
+
   test("one that is no label: exit code 2, nothing is changed, and it is not repeated", async () => {
     const { exitCode, stderr } = await disconnect(["one", "canary.example", "--yes"]);
     expect(exitCode).toBe(2);

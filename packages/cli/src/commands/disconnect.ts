@@ -60,7 +60,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     ...(values.refused ? { connected: "connected again or gone meanwhile" } : { unknown: "not connected" }),
     [FAILED]: "failed",
   };
-  const { of, count, sum } = outcomes({ terminal, json: values.json, labels });
+  const { of, count, sum } = outcomes({ terminal, json: values.json, labels, named: ["unknown"] });
   try {
     await forEachRetailer(wanted.all(), terminal.signal, (domainPrefix) =>
       of(domainPrefix, async () => {
