@@ -1,5 +1,5 @@
 import { memoryStore, type TokenStore } from "@retail-pos/core";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { moduleOf } from "../../testing/module.js";
 import { clientOn, HOUR, NOON, setOf } from "../../testing/records.js";
 import { run } from "../../testing/terminal.js";
@@ -83,6 +83,62 @@ test.each([
     .split("\n")
     .map((line) => JSON.parse(line).domainPrefix);
   expect(shown).toEqual(names);
+});
+
+describe("--missing-scope", () => {
+  /** By the scope that was granted; "unsaid" has none, as the services of the first version. */
+  async function scoped(): Promise<string> {
+    const store = memoryStore();
+    await store.save(setOf("both", { scope: "sales:read products:read" }));
+    await store.save(setOf("none-of-them", { scope: "customers:read" }));
+    await store.save(setOf("one", { scope: "products:read", refusedAt: NOON - HOUR }));
+    await store.save(setOf("other-letters", { scope: "Products:read sales:read:all" }));
+    await store.save(setOf("unsaid"));
+    return moduleOf({ client: clientOn(store) });
+  }
+
+  test.each<[string[], string[]]>([
+    [["products:read"], ["none-of-them", "other-letters", "unsaid"]],
+    [["products:read sales:read"], ["none-of-them", "one", "other-letters", "unsaid"]],
+    [["  sales:read  products:read "], ["none-of-them", "one", "other-letters", "unsaid"]],
+    [
+      ["customers:read", "--refused"],
+      ["both", "one", "other-letters", "unsaid"],
+    ],
+    [
+      ["products:read", "--refused"],
+      ["none-of-them", "one", "other-letters", "unsaid"],
+    ],
+    [
+      ["products:read", "--due", "6h"],
+      ["both", "none-of-them", "other-letters", "unsaid"],
+    ],
+  ])("%j shows %j", async ([scopes = "", ...flags], names) => {
+    const args = ["list", "--json", "--missing-scope", scopes, ...flags, "--client", await scoped()];
+    const { stdout } = await run(args, { clock });
+    const shown = stdout.trimEnd().split("\n");
+    expect(shown.map((line) => JSON.parse(line).domainPrefix)).toEqual(names);
+  });
+
+  test("the sum counts apart those whose service said no scope", async () => {
+    const args = ["list", "--missing-scope", "products:read", "--client", await scoped()];
+    expect((await run(args, { clock })).stderr).toBe(
+      "3 shown, 4 connected, 0 of these with an access token that has ended, 1 must log in again, " +
+        "2 without these scopes, 1 whose service said no scope\n",
+    );
+  });
+
+  test.each(["", "  ", 'a"b', "caf\u00e9", "a\\b"])("%j is no scope: exit code 2", async (scopes) => {
+    const { exitCode, stdout, stderr } = await run([
+      "list",
+      "--missing-scope",
+      scopes,
+      "--client",
+      "none.js",
+    ]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/--missing-scope must be scopes with spaces between/);
+  });
 });
 
 test("--due today counts apart what ends until midnight and what has ended", async () => {

@@ -23,22 +23,32 @@ async function awayModule(observe?: (event: RetailPosEvent) => void): Promise<st
   return moduleOf({ client });
 }
 
-test("renewals that fail are counted, and the advice claims nothing about an observe: exit code 1", async () => {
-  const { exitCode, stdout, stderr } = await run(
-    ["renew-due", "--within", "1h", "--client", await awayModule()],
-    {
-      clock,
+test.each<[string, ((event: RetailPosEvent) => void)?]>([
+  ["without an observe"],
+  ["with an observe", () => {}],
+  [
+    "with an observe that throws",
+    () => {
+      throw new Error("canary");
     },
-  );
-  expect(stdout).toBe(
-    "2 retailers seen\n1 of these due\n0 renewed\n0 refused: must log in again\n1 failed\n" +
-      "0 renewed meanwhile by another process\n",
-  );
-  expect(stderr).toBe("To see why renewals failed, give the client an observe that logs each error.\n");
-  expect(exitCode).toBe(1);
-});
+  ],
+])(
+  "of a client %s, failed renewals are counted, and no advice follows: exit code 1",
+  async (_name, observe) => {
+    const args = ["renew-due", "--within", "1h", "--client", await awayModule(observe)];
+    const { exitCode, stdout, stderr } = await run(args, { clock });
+    expect(stdout).toBe(
+      "2 retailers seen\n1 of these due\n0 renewed\n0 refused: must log in again\n1 failed\n" +
+        "0 renewed meanwhile by another process\n",
+    );
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+  },
+);
 
-test("an observe that logs errors says why, as the advice promises", async () => {
+test("--help says where the reasons are: in the client's observe, which is told each error", async () => {
+  expect((await run(["renew-due", "--help"])).stdout).toMatch(
+    /the client's observe\s+says which renewals failed/,
+  );
   const lines: string[] = [];
   const client = await awayModule((event) => {
     if ("error" in event && event.error) lines.push(`${event.type} ${event.domainPrefix}`);

@@ -26,8 +26,9 @@ processes at once renew each retailer once. Ctrl-C stops it: what is under way e
   --help              show this
 
 Exit code: 1 if a renewal failed or the run was stopped. A refused retailer is no failure: it has to
-log in again, and retail-pos list --refused names it. Where the service does not answer in time, the
-command waits for 20 seconds more by default: a late answer has tokens that must not be lost.
+log in again, and retail-pos list --refused names it. The report only counts: the client's observe
+says which renewals failed, and why. If the service does not answer in time, the command waits for
+20 seconds more by default: a late answer has tokens that must not be lost.
 `;
 
 const flags = {
@@ -75,9 +76,6 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
       ["renewed meanwhile by another process", report.elsewhere],
     ]);
   }
-  // The report only counts. Whether the client has an observe, nobody can see from outside.
-  if (report.failed > 0)
-    terminal.stderr.write("To see why renewals failed, give the client an observe that logs each error.\n");
   if (report.stopped) terminal.stderr.write("Stopped before the end: the next run renews what is left.\n");
   return report.failed > 0 || report.stopped ? 1 : 0;
 }

@@ -55,6 +55,18 @@ export function wholeNumberIn(flag: string, text: string): number {
   return Number(text);
 }
 
+/**
+ * Scopes with spaces between, as `scope` has them (RFC 6749, 3.3).
+ *
+ * @throws {WrongUse}
+ */
+export function scopesIn(flag: string, text: string): string[] {
+  const scopes = text.split(/\s+/).filter(Boolean);
+  if (scopes.length === 0 || !scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)))
+    throw new WrongUse(`${flag} must be scopes with spaces between: "products:read sales:read"`);
+  return scopes;
+}
+
 const UNITS = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
