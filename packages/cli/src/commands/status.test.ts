@@ -48,3 +48,30 @@ test("a record that is unusable: exit code 1, and no token", async () => {
   expect(ran.stderr).toMatch(/access\.value is no bearer token/);
   expect(ran.stderr).not.toContain("canary");
 });
+
+test.each<[string, object, string]>([
+  ["while its token lives", {}, "ends in 6 h (2030-06-15 18:00)"],
+  [
+    "after its token has ended",
+    { access: { value: "canary", expiresAt: NOON - 3 * HOUR } },
+    "ended 3 h ago (2030-06-15 09:00)",
+  ],
+])("during a back-off it says until when, %s", async (_when, changes, token) => {
+  const store = memoryStore();
+  const limitedUntil = NOON + 5 * 60_000;
+  await store.save(setOf("shop", { ...changes, limitedUntil }));
+  await store.save(setOf("before", { ...changes, limitedUntil: NOON }));
+  const client = moduleOf({ client: clientOn(store) });
+  const { stdout } = await run(["status", "shop", "--client", client], { clock });
+  expect(stdout).toBe(`Retailer      shop
+Access token  ${token}
+Rate limited  no token request for 5 min, until 2030-06-15 12:05
+Issued        2 h ago (2030-06-15 10:00)
+`);
+  const json = await run(["status", "shop", "--json", "--client", client], { clock });
+  expect(JSON.parse(json.stdout)).toMatchObject({ limitedUntil });
+  for (const flags of [[], ["--json"]])
+    expect((await run(["status", "before", ...flags, "--client", client], { clock })).stdout).not.toMatch(
+      /limited/i,
+    );
+});

@@ -40,13 +40,21 @@ function unknown({ stderr }: Terminal, domainPrefix: DomainPrefix): number {
   return 1;
 }
 
-function linesOf({ stdout, clock }: Terminal, found: RetailerStatus): [name: string, text: string][] {
+/** A token that lives is served meanwhile, so this is no error. */
+function limit(until: number, now: number): string {
+  return `no token request for ${lengthOf(until - now)}, until ${localTime(until)}`;
+}
+
+type Line = readonly [name: string, text: string];
+
+function linesOf({ stdout, clock }: Terminal, found: RetailerStatus): Line[] {
   const now = clock();
   const { text, colour } = tokenOf(found, now);
   return [
     ["Retailer", found.domainPrefix],
     ["Access token", colour ? coloured(stdout, colour, text) : text],
+    ...(found.limitedUntil === undefined ? [] : [["Rate limited", limit(found.limitedUntil, now)] as const]),
     ["Issued", `${lengthOf(now - found.issuedAt)} ago (${localTime(found.issuedAt)})`],
-    ...(found.scope === undefined ? [] : [["Scope", printable(found.scope)] as [string, string]]),
+    ...(found.scope === undefined ? [] : [["Scope", printable(found.scope)] as const]),
   ];
 }

@@ -48,6 +48,21 @@ describe("status", () => {
     expect(await pos.status("nobody")).toBeUndefined();
     expect(await failureOf(pos.status("no label!"))).toMatchObject({ code: "invalid_domain_prefix" });
   });
+
+  test("says until when a 429 holds token requests back, in every process, and no longer than that", async () => {
+    const { pos, store, service, time } = await fleet(1);
+    time.now += 2 * DAY_MS;
+    const resetAt = time.now + 300_000;
+    service.next(() => json({}, 429, { "X-RateLimit-Reset": String(resetAt / 1000) }));
+    expect(await pos.renewDue()).toMatchObject({ failed: 1 });
+    const elsewhere = start({ store, clock: () => time.now });
+    for (const each of [pos, elsewhere.pos])
+      expect(await each.status("shop-0")).toMatchObject({ limitedUntil: resetAt });
+    time.now = resetAt - 1;
+    expect(await pos.status("shop-0")).toMatchObject({ limitedUntil: resetAt });
+    time.now = resetAt;
+    expect(await pos.status("shop-0")).not.toHaveProperty("limitedUntil");
+  });
 });
 
 describe("retailers", () => {

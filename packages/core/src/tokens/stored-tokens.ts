@@ -2,6 +2,7 @@ import type { RetailerClient } from "../client/retailer-client.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import type { TokenEvents } from "../vocabulary/events.js";
 import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js";
+import { isLimited } from "../vocabulary/token-life.js";
 import { copied, problemWith, quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { TokenSource } from "../vocabulary/token-source.js";
 import type { Application } from "./application.js";
@@ -71,7 +72,10 @@ export function storedTokens(app: Application): StoredTokens {
 
   async function status(name: string): Promise<RetailerStatus | undefined> {
     const stored = await store.load(parseDomainPrefix(name), undefined);
-    return stored && statusOf(stored);
+    if (!stored) return undefined;
+    const { limitedUntil } = stored;
+    const isAhead = limitedUntil !== undefined && isLimited(stored, clock());
+    return { ...statusOf(stored), ...(isAhead && { limitedUntil }) };
   }
 
   /** A prefix under which a retailer is known was checked when it became known. */

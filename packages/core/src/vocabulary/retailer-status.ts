@@ -11,6 +11,11 @@ export interface RetailerStatus {
   readonly expiresAt?: number;
   /** When the service refused its refresh token, epoch milliseconds, if it did: the retailer has to log in again. */
   readonly refusedAt?: number;
+  /**
+   * The service answered 429: no token request goes out for it before, epoch milliseconds. Only while that lies ahead,
+   * and only from `status`: a list leaves it out.
+   */
+  readonly limitedUntil?: number;
   /** The granted scope, if the service said one. */
   readonly scope?: string;
 }
