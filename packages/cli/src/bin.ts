@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { main } from "./main.js";
 import { wordsOf } from "./terminal/error-message.js";
+import { realTime } from "./terminal/time.js";
 import { READER_GONE } from "./terminal/world.js";
 
 /** After an error that nobody caught. A renewal under way takes less, if `timeoutMs` is core's own. */
@@ -28,7 +29,7 @@ process.on("uncaughtException", (error) => {
 });
 
 const { env, stdin, stdout, stderr } = process;
-const terminal = { env, stdin, stdout, stderr, signal: stop.signal, clock: Date.now };
+const terminal = { env, stdin, stdout, stderr, signal: stop.signal, clock: Date.now, time: realTime };
 const exitCode = await main(process.argv.slice(2), terminal).finally(() => clearInterval(alive));
 await Promise.all(
   [stdout, stderr].map((stream) => new Promise<void>((done) => stream.write("", () => done()))),

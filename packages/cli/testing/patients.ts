@@ -14,6 +14,7 @@ import RetailPosStrategy from "passport-retail-pos";
 import { onTestFinished } from "vitest";
 import { listen } from "../../../test/support/listen.js";
 import { newCertificate } from "../../sandbox/src/certificate.js";
+import type { VirtualTime } from "./virtual-time.js";
 
 /** Where an application lives, and the service that it logs in to. */
 export interface Place {
@@ -245,6 +246,7 @@ export async function byConnection(make: (place: Place) => RequestListener): Pro
 }
 
 interface Oddities extends Partial<Pick<session.Store, "get" | "set">> {
+  readonly time?: VirtualTime;
   /** What a load takes. */
   readonly slowMs?: number;
   /** What a save takes. */
@@ -262,16 +264,18 @@ export class OddSessions extends session.Store {
     this.odd = odd;
   }
   get: session.Store["get"] = (id, done) => {
-    const { get, slowMs = 0 } = this.odd;
+    const { get, time, slowMs = 0 } = this.odd;
     if (get) return get(id, done);
-    setTimeout(() => this.kept.get(id, done), slowMs);
+    time?.pass(slowMs);
+    this.kept.get(id, done);
   };
   set: session.Store["set"] = (id, data, done) => {
-    const { set, lateMs, slowSaveMs = 0 } = this.odd;
+    const { set, time, lateMs, slowSaveMs = 0 } = this.odd;
     if (set) return set(id, data, done);
-    if (lateMs === undefined) return void setTimeout(() => this.kept.set(id, data, done), slowSaveMs);
+    time?.pass(slowSaveMs);
+    if (lateMs === undefined) return this.kept.set(id, data, done);
     const written = { ...JSON.parse(JSON.stringify(data)), cookie: data.cookie };
-    setTimeout(() => this.kept.set(id, written), lateMs);
+    time?.after(lateMs, () => this.kept.set(id, written));
     done?.();
   };
   destroy: session.Store["destroy"] = (id, done) => this.kept.destroy(id, done);

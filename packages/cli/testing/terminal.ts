@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { main } from "../src/main.js";
+import { realTime, type Time } from "../src/terminal/time.js";
 import type { Terminal } from "../src/terminal/world.js";
 
 /** What a command is run with. */
@@ -13,7 +14,7 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly clock?: () => number;
-  readonly lateMs?: number;
+  readonly time?: Time;
   readonly onOutput?: (text: string) => void;
 }
 
@@ -27,7 +28,7 @@ export interface Ran {
 /** Runs a command in this process. */
 export async function run(args: string[], surroundings: Surroundings = {}): Promise<Ran> {
   const { stdin = "", isTTY = false, hasColors = false, env = {}, clock = Date.now } = surroundings;
-  const { signal = new AbortController().signal, lateMs = 0 } = surroundings;
+  const { signal = new AbortController().signal, time = realTime } = surroundings;
   const said = { stdout: "", stderr: "" };
   const stream = (name: keyof typeof said) => ({
     columns: 100,
@@ -48,7 +49,7 @@ export async function run(args: string[], surroundings: Surroundings = {}): Prom
     stderr: stream("stderr"),
     signal,
     clock,
-    lateMs,
+    time,
   };
   return { exitCode: await main(args, terminal as unknown as Terminal), ...said };
 }

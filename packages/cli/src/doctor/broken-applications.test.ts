@@ -22,6 +22,7 @@ import {
   webApp,
 } from "../../testing/patients.js";
 import { run } from "../../testing/terminal.js";
+import { FOR_EVER, virtualTime } from "../../testing/virtual-time.js";
 
 // Each is broken in one way, and the doctor has to name that, first and with a mend that mends it; and nothing else but
 // what the row says. Unless a row says otherwise the applications are in production: their pages say nothing.
@@ -40,6 +41,8 @@ interface Broken {
   readonly args?: (app: Patient) => string[];
 }
 
+/** Nothing here waits: what an application takes, and what the doctor gives it, passes at once. */
+const time = virtualTime();
 const STORE = "harbour-coffee";
 const withStore = () => ["--store", STORE];
 const quick = () => ["--timeout", "2"];
@@ -74,7 +77,9 @@ const loginRoutes: Broken[] = [
   },
   {
     name: "hangs, because its session store waits for a database",
-    app: withExpress({ session: { secret: "any", store: new OddSessions({ set: () => {} }) } }),
+    app: withExpress({
+      session: { secret: "any", store: new OddSessions({ set: () => time.pass(FOR_EVER) }) },
+    }),
     args: quick,
     finds: ["problem login-route"],
     says: /did not answer within 2 seconds/,
@@ -449,7 +454,7 @@ const callbacks: Broken[] = [
   },
   {
     name: "never answers its callback",
-    app: withExpress({ callback: () => () => {} }),
+    app: withExpress({ callback: () => () => time.pass(FOR_EVER) }),
     args: quick,
     finds: ["problem callback-route"],
     says: /\/callback did not answer/,
@@ -518,7 +523,9 @@ const sessions: Broken[] = [
   },
   {
     name: "waits for its sessions without end",
-    app: withExpress({ session: { secret: "any", store: new OddSessions({ get: () => {} }) } }),
+    app: withExpress({
+      session: { secret: "any", store: new OddSessions({ get: () => time.pass(FOR_EVER) }) },
+    }),
     args: quick,
     finds: ["problem session-store"],
     says: /The session store does not answer/,
@@ -526,7 +533,7 @@ const sessions: Broken[] = [
   },
   {
     name: "has a session store that takes its time",
-    app: withExpress({ session: { secret: "any", store: new OddSessions({ slowMs: 2_100 }) } }),
+    app: withExpress({ session: { secret: "any", store: new OddSessions({ time, slowMs: 2_100 }) } }),
     finds: ["warning session-store"],
     says: /The session store is slow: with the session's cookie .* \d+\.\d seconds/,
     mend: /what the session store takes/,
@@ -647,7 +654,7 @@ const sessions: Broken[] = [
     app: withExpress({
       session: {
         secret: "any",
-        store: new OddSessions({ slowSaveMs: 2_100 }),
+        store: new OddSessions({ time, slowSaveMs: 2_100 }),
       },
     }),
     finds: ["warning login-slow"],
@@ -677,7 +684,7 @@ const sessions: Broken[] = [
   },
   {
     name: "writes its sessions a while after the redirect",
-    app: withExpress({ session: { secret: "any", store: new OddSessions({ lateMs: 800 }) } }),
+    app: withExpress({ session: { secret: "any", store: new OddSessions({ time, lateMs: 800 }) } }),
     finds: ["warning session-store"],
     says: /known only a while after it started/,
     mend: /saved before the redirect/,
@@ -895,7 +902,7 @@ const settings: Broken[] = [
   },
   {
     name: "never answers a code, because its lock waits for a database",
-    app: withExpress({ client: () => ({ acceptRetailer: () => new Promise(() => {}) }) }),
+    app: withExpress({ client: () => ({ acceptRetailer: () => new Promise(() => time.pass(FOR_EVER)) }) }),
     args: () => [...withStore(), ...quick()],
     finds: ["problem made-up-code-answer"],
     says: /does not answer a login that comes back/,
@@ -1021,7 +1028,7 @@ test.each(healthy)("%s is well, with a store and without", async (_name, app) =>
 
 /** Runs the command; `findings` are those that are not well. */
 async function examined(app: Patient, args: string[] = []) {
-  const { exitCode, stdout, stderr } = await run(["doctor", app.login, "--json", ...args]);
+  const { exitCode, stdout, stderr } = await run(["doctor", app.login, "--json", ...args], { time });
   const all = stdout
     .split("\n")
     .filter((line) => line !== "")

@@ -69,6 +69,13 @@ test("with a store's name it says beforehand that a token request goes there", a
   expect(sandbox.tokenRequests()).toHaveLength(1);
 });
 
+test("an application that never answers is given as long as --timeout says", async () => {
+  const { url } = await loginApp({ login: () => () => {} });
+  const { exitCode, stdout } = await run([url.href, "--timeout", "1", "--json"]);
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain("/login did not answer within 1 second");
+});
+
 test.each([
   ["a terminal", { isTTY: true, hasColors: true }, true],
   ["a terminal whose reader wants none", { isTTY: true }, false],

@@ -69,12 +69,12 @@ export function run(args: string[], terminal: Terminal): Promise<number> {
   return Promise.race([doctor(args, terminal), stopped(terminal.signal)]);
 }
 
-async function doctor(args: string[], { env, stdout }: World): Promise<number> {
+async function doctor(args: string[], { env, stdout, time }: Terminal): Promise<number> {
   const { values, positionals } = readArguments(args, flags);
   const patient = patientOf(values, positionals, env);
   // Before it is done, since it counts towards the store's rate limit. Machines find it among the findings.
   if (patient.domainPrefix !== undefined && !values.json) stdout.write(announcement(patient.domainPrefix));
-  const groups = await examine(patient);
+  const groups = await examine({ ...patient, time });
   const colour = stdout.isTTY === true && stdout.hasColors?.() === true;
   const columns = Math.min(stdout.columns ?? 100, 100);
   stdout.write(

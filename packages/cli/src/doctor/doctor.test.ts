@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { type LoginAppSettings, loginApp, loginByHand } from "../../testing/login-app.js";
-import { examine, type Patient } from "./doctor.js";
+import { virtualTime } from "../../testing/virtual-time.js";
+import { examine as examineInTime, type Patient } from "./doctor.js";
 import type { Finding, Group } from "./findings/finding.js";
 
 const store = "harbour-coffee";
+const examine = (patient: Patient) => examineInTime({ time: virtualTime(), ...patient });
 
 test("an application whose login is right comes out clean, and nothing of the service was used up", async () => {
   const { url, callback, sandbox } = await loginApp();

@@ -1,3 +1,4 @@
+import { realTime, type Time } from "../terminal/time.js";
 import { type Ask, asker, isSilence, type Reply } from "./browser/browser-get.js";
 import { cookieJar, type Login, startLogin } from "./browser/login.js";
 import { isLoopback } from "./browser/shown-address.js";
@@ -38,6 +39,8 @@ export interface Patient {
   readonly timeoutMs?: number | undefined;
   /** Epoch milliseconds; default `Date.now`. */
   readonly clock?: (() => number) | undefined;
+  /** Default: the time of this machine. */
+  readonly time?: Time | undefined;
 }
 
 const defaultTimeoutMs = 10_000;
@@ -51,8 +54,8 @@ const defaultTimeoutMs = 10_000;
  * @throws {InvalidDomainPrefixError}
  */
 export async function examine(patient: Patient): Promise<Group[]> {
-  const { url, authUrl, cookies, timeoutMs = defaultTimeoutMs, clock = Date.now } = patient;
-  const ask = asker(timeoutMs, clock);
+  const { url, authUrl, cookies, timeoutMs = defaultTimeoutMs, clock = Date.now, time = realTime } = patient;
+  const ask = asker(timeoutMs, clock, time);
   const newJar = () => cookieJar(url, cookies);
   const hasAccount = cookies !== undefined;
   const login = await startLogin(ask, url, newJar());
@@ -67,6 +70,7 @@ export async function examine(patient: Patient): Promise<Group[]> {
     groups.push({ title: "Session cookie", findings: cookieFindings });
     const places = {
       ask,
+      time,
       url,
       newJar,
       hasAccount,

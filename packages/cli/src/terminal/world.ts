@@ -1,3 +1,5 @@
+import type { Time } from "./time.js";
+
 /** Where a command writes. */
 export interface World {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -14,6 +16,7 @@ export interface Terminal extends World {
   readonly signal: AbortSignal;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  readonly time: Time;
 }
 
 /** The signal's reason if nobody reads any more: then there is nobody to tell either. */

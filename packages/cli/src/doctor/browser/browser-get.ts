@@ -1,3 +1,4 @@
+import type { Time } from "../../terminal/time.js";
 import { shown } from "./shown-address.js";
 
 /** An answer as a browser sees it before it follows it anywhere. */
@@ -45,7 +46,7 @@ export type Ask = (url: URL, cookies?: string) => Promise<Reply>;
 /** More of a page is not read. */
 const MOST_OF_A_PAGE = 65_536;
 
-export function asker(timeoutMs: number, clock: () => number): Ask {
+export function asker(timeoutMs: number, clock: () => number, time: Time): Ask {
   return async (url, cookies = "") => {
     const headers = {
       Accept: "text/html,application/xhtml+xml,*/*;q=0.8",
@@ -54,12 +55,12 @@ export function asker(timeoutMs: number, clock: () => number): Ask {
       ...(cookies === "" ? {} : { Cookie: cookies }),
     };
     const askedAt = clock();
-    const started = performance.now();
+    const started = time.elapsed();
     try {
-      const signal = AbortSignal.timeout(timeoutMs);
+      const signal = time.timeout(timeoutMs);
       const response = await fetch(url, { headers, redirect: "manual", signal });
       const halfway = (askedAt + clock()) / 2;
-      const tookMs = performance.now() - started;
+      const tookMs = time.elapsed() - started;
       const location = locationIn(response, url);
       const text = await beginningOf(response, location === undefined ? MOST_OF_A_PAGE : 0);
       const aheadMs = aheadOf(response.headers, halfway);

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import type { Time } from "../../terminal/time.js";
 import { type Answer, type Ask, isSilence, type Reply } from "../browser/browser-get.js";
 import { differsFrom } from "../browser/likeness.js";
 import { type Login, startLogin } from "../browser/login.js";
@@ -14,6 +15,7 @@ import {
 /** The parts of an application that are visited. */
 export interface Places {
   readonly ask: Ask;
+  readonly time: Time;
   /** The login route. */
   readonly url: URL;
   /** A browser's cookies before it comes to the login route. */
@@ -99,7 +101,7 @@ export function mayKnow({ forged }: StrangersSeen): boolean {
  * callback does not answer, or its limit is reached.
  */
 export async function visitWithOwnLogins(places: Places, login: Login): Promise<OwnLoginsSeen | undefined> {
-  const { ask, url, newJar, callback, domainPrefix } = places;
+  const { ask, time, url, newJar, callback, domainPrefix } = places;
   const failed = (state: string, { jar }: Login) => visit(ask, failedCallback(callback, state), jar);
   const strangers = [await failed(forgedState(), login), await failed(forgedState(), login)] as const;
   if (strangers.some(saysNothing)) return undefined;
@@ -112,7 +114,7 @@ export async function visitWithOwnLogins(places: Places, login: Login): Promise<
     const own = await startLogin(ask, url, newJar());
     const state = own.request?.searchParams.get("state");
     if (!state) break;
-    const tries = await untilKnown(() => failed(state, own), baseline, pauses);
+    const tries = await untilKnown(() => failed(state, own), baseline, { time, pauses });
     if (tries.some((reply) => !isSilence(reply) && saysNothing(reply))) break;
     const judged = tries.map((answer) => judge(answer, baseline));
     const isLateHere = judged.length > 1 && judged.at(-1) === "known";
@@ -181,13 +183,13 @@ function isOfTheState(told: ReturnType<typeof toldFailure>): boolean {
 async function untilKnown(
   ask: () => Promise<Reply>,
   baseline: readonly [Answer, Answer],
-  pauses: readonly number[],
+  { time, pauses }: { time: Time; pauses: readonly number[] },
 ): Promise<Reply[]> {
   const answers = [await ask()];
   const isKnown = () => judge(answers.at(-1) as Reply, baseline) === "known";
   if (isKnown()) return answers;
   for (const ms of pauses) {
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await time.pause(ms);
     answers.push(await ask());
     if (isKnown()) return [...answers, await ask()];
   }

@@ -62,7 +62,7 @@ async function tryCode(
   seen: OwnLoginsSeen,
   strangers: readonly [Answer, Answer],
 ): Promise<CameBack> {
-  const patient = asker(timeoutMs + TOKEN_REQUEST_MS, Date.now);
+  const patient = asker(timeoutMs + TOKEN_REQUEST_MS, Date.now, places.time);
   const tried = await visitWithMadeUpCode(places, patient, strangers);
   if (!tried) return notSent(ownLogin(seen, ""));
   const { answer, knew } = tried;
