@@ -55,6 +55,9 @@ const onePage: ExpressSettings = {
     )(req, res, next),
   onError: (_error, _req, res, _next) => void res.status(403).send("The login did not work."),
 };
+const fail = () => {
+  throw new Error("the states are away: redis://user:canary@host");
+};
 /** Sessions that nothing keeps. */
 const forgetful = () => new OddSessions({ get: (_id, done) => done(null, null) });
 const awayRedis = async () => {
@@ -139,6 +142,20 @@ const loginRoutes: Broken[] = [
     finds: ["problem login-route"],
     says: /answers 500/,
     mend: /no session middleware before the login route/,
+  },
+  {
+    name: "has a state store that throws, and shows it",
+    app: withExpress({ isDevelopment: true, strategy: () => ({ store: { store: fail, verify: fail } }) }),
+    finds: ["problem login-route"],
+    says: /answers 500: starting .* in the application\. Its page says: "Error: the states are away: \[hidden\]"\.$/,
+    mend: /^Look for that error in the application's log.* a state store of the strategy/,
+  },
+  {
+    name: "has a state store that throws, and does not show it",
+    app: withExpress({ strategy: () => ({ store: { store: fail, verify: fail } }) }),
+    finds: ["problem login-route"],
+    says: /answers 500: starting a login fails in the application\.$/,
+    mend: /^Read the application's log\. Usual reasons: a session store, or a state store/,
   },
   {
     name: "never told Passport of its strategy",
@@ -496,6 +513,20 @@ const callbacks: Broken[] = [
     finds: ["problem state-check"],
     says: /a state that nobody was sent/,
     mend: /Check the state before the code/,
+  },
+  {
+    name: "fails on its callback, and shows how",
+    app: withExpress({ callback: () => fail, isDevelopment: true }),
+    finds: ["problem callback-route"],
+    says: /^A forged callback ends in 500\. Its page says: "Error: the states are away: \[hidden\]"\.$/,
+    mend: /^Look for that error in the application's log/,
+  },
+  {
+    name: "fails on its callback, and tells nobody how",
+    app: withExpress({ callback: () => fail }),
+    finds: ["problem callback-route"],
+    says: /^A forged callback ends in 500\.$/,
+    mend: /^Read the application's log\. Usual reasons: a session store, or a state store/,
   },
   {
     name: "fails if somebody declines",

@@ -1,5 +1,6 @@
 import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
 import { isSamePage } from "../browser/likeness.js";
+import { errorSaid } from "../browser/page-error.js";
 import { shown } from "../browser/shown-address.js";
 import { toldFailure } from "../browser/told-failure.js";
 import { type Finding, ok, problem, skipped, warning } from "../findings/finding.js";
@@ -9,6 +10,7 @@ import { isOtherSpelling, type StrangersSeen } from "./callback-visits.js";
 
 const CHECK = "callback-route";
 const TOO_SLOW_MS = 2_000;
+const COOKIE_FIRST = "Mend the session's cookie first; this may come from it.";
 const NO_PAGE = "The retailer approves, and sees an error page of the browser.";
 
 /** What else is known when the callback is judged. */
@@ -43,7 +45,7 @@ function whetherSession({ forged, withoutCookies }: StrangersSeen): Finding | un
     });
   }
   if (forged.status < 500) return undefined;
-  const message = `The session store fails: with the session's cookie the callback ends in ${forged.status}, without it in ${withoutCookies.status}.`;
+  const message = `The session store fails: with the session's cookie the callback ends in ${forged.status}, without it in ${withoutCookies.status}.${errorSaid(forged)}`;
   const effect = "The retailer approves, comes back, and sees the application's error page.";
   return problem("session-store", message, { effect, mend });
 }
@@ -74,7 +76,7 @@ function whetherRefused(seen: StrangersSeen, known: Known): Finding {
   if (location) return whetherLeadsOn(location, seen, known);
   if (status < 300) return takenForGood(seen);
   if (!known.isOwnClear && (status === 401 || status === 403) && isAnswerForAll(seen))
-    return closed(`it answers ${status}`);
+    return closed(`it answers ${status}`, known);
   return ok(CHECK, `A forged callback is refused with ${status}.`);
 }
 
@@ -97,15 +99,18 @@ function traded(): Finding {
 
 function failed(answer: Answer, known: Known): Finding {
   const message = `A forged callback ends in ${answer.status}.`;
-  if (known.isWithoutCookie)
-    return skipped(CHECK, message, "Mend the session's cookie first; this may come from it.");
-  const hasNoSession = toldFailure(answer) === "no_session";
-  return problem(CHECK, hasNoSession ? `${message} The callback has no session.` : message, {
-    effect: "A retailer whose login is too old, or who reloads the page, sees an error page.",
-    mend: hasNoSession
-      ? "Put the session middleware before the callback's route too."
-      : "Read the application's log. Usual reasons: no session middleware before the callback's route; a custom callback that does not look whether there is a user; a state that is not checked before the code is used; an error handler that knows no status.",
-  });
+  if (known.isWithoutCookie) return skipped(CHECK, message, COOKIE_FIRST);
+  const effect = "A retailer whose login is too old, or who reloads the page, sees an error page.";
+  if (toldFailure(answer) === "no_session") {
+    const mend = "Put the session middleware before the callback's route too.";
+    return problem(CHECK, `${message} The callback has no session.`, { effect, mend });
+  }
+  const said = errorSaid(answer);
+  const mend =
+    said === ""
+      ? "Read the application's log. Usual reasons: a session store, or a state store of the strategy, that fails; no session middleware before the callback's route; a custom callback that does not look whether there is a user; a state that is not checked before the code is used; an error handler that knows no status."
+      : "Look for that error in the application's log, which has its place too. Usual reasons: the session store, or a state store of the strategy, fails; a custom callback that does not look whether there is a user; a state that is not checked before the code is used.";
+  return problem(CHECK, `${message}${said}`, { effect, mend });
 }
 
 function whetherLeadsOn(location: URL, { nowhere, forged }: StrangersSeen, known: Known): Finding {
@@ -131,12 +136,14 @@ function whetherLeadsOn(location: URL, { nowhere, forged }: StrangersSeen, known
   }
   const isForAll =
     nowhere && !isSilence(nowhere) && nowhere.location && shown(nowhere.location) === shown(location);
-  if (isForAll && !known.isOwnClear) return closed(`it redirects to ${shown(location)}`);
+  if (isForAll && !known.isOwnClear) return closed(`it redirects to ${shown(location)}`, known);
   return ok(CHECK, "A forged callback is redirected elsewhere.");
 }
 
-function closed(how: string): Finding {
-  return problem(CHECK, `The callback is closed: like every address, ${how}.`, {
+function closed(how: string, { isWithoutCookie }: Known): Finding {
+  const message = `The callback is closed: like every address, ${how}.`;
+  if (isWithoutCookie) return skipped(CHECK, message, COOKIE_FIRST);
+  return problem(CHECK, message, {
     effect: "The retailer approves, comes back, and is asked to log in to the application first.",
     mend: beforeTheDemand("the callback's route"),
   });
@@ -177,9 +184,13 @@ function declinedRoute(reply: Reply): Finding[] {
   const { status } = reply;
   if (status < 500) return [ok("callback-declined", `Who declines is answered with ${status}.`)];
   return [
-    problem("callback-declined", `A callback with error=access_denied ends in ${status}.`, {
-      effect: "A retailer who declines sees an error page.",
-      mend: "Handle the failure: give passport.authenticate a failureRedirect or a callback of your own.",
-    }),
+    problem(
+      "callback-declined",
+      `A callback with error=access_denied ends in ${status}.${errorSaid(reply)}`,
+      {
+        effect: "A retailer who declines sees an error page.",
+        mend: "Handle the failure: give passport.authenticate a failureRedirect or a callback of your own.",
+      },
+    ),
   ];
 }

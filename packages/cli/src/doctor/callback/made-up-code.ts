@@ -1,5 +1,6 @@
 import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
 import { isSamePage } from "../browser/likeness.js";
+import { errorSaid } from "../browser/page-error.js";
 import { type ToldFailure, toldFailure } from "../browser/told-failure.js";
 import { type Finding, ok, problem, warning } from "../findings/finding.js";
 import { inFrontOf } from "../findings/refusing-answer.js";
@@ -104,7 +105,8 @@ function refusedSilently(): Finding {
   );
 }
 
-function failedSomehow({ status }: Answer, { failed }: OtherAnswers): Finding {
+function failedSomehow(answer: Answer, { failed }: OtherAnswers): Finding {
+  const { status } = answer;
   const message = `A login that comes back with a made-up code ends in ${status}`;
   // The statuses of the library's errors reach the browser: `server_error` has this one.
   if (status === 500 && failed.some((answer) => answer.status === 502)) {
@@ -119,7 +121,7 @@ function failedSomehow({ status }: Answer, { failed }: OtherAnswers): Finding {
   }
   return problem(
     "made-up-code-answer",
-    `${message}, as errors of the application do, instead of a refusal.`,
+    `${message}, as errors of the application do, instead of a refusal.${errorSaid(answer)}`,
     {
       effect,
       mend: "Read the application's log. By error.code: client_refused means client_id or client secret, token_endpoint_failed means baseUrl, store_failed the token store, rate_limited that it has to wait.",

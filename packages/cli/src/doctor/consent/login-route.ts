@@ -1,5 +1,6 @@
 import type { Answer } from "../browser/browser-get.js";
 import type { Login } from "../browser/login.js";
+import { errorSaid } from "../browser/page-error.js";
 import { isReadableOnTheWay, shown } from "../browser/shown-address.js";
 import { toldFailure } from "../browser/told-failure.js";
 import { type Finding, ok, problem, warning } from "../findings/finding.js";
@@ -114,7 +115,7 @@ function wentElsewhere(answer: Answer, count: number): Finding {
 /** An application in development says on its error page why; one in production says it in its log. */
 function failed(answer: Answer, at: string): Finding {
   const [why, mend] = reasonFor(answer);
-  return problem(CHECK, `${at}: ${why}.`, {
+  return problem(CHECK, `${at}: ${why}.${errorSaid(answer)}`, {
     effect: "The retailer sees the application's error page.",
     mend,
   });
@@ -140,7 +141,9 @@ function reasonFor(answer: Answer): [why: string, mend: string] {
     default:
       return [
         "starting a login fails in the application",
-        `Read the application's log. Usual reasons: no session middleware before the login route; a session store that cannot be reached; ${reasonOfScheme(answer.url)}.`,
+        errorSaid(answer) === ""
+          ? `Read the application's log. Usual reasons: a session store, or a state store of the strategy, that fails; no session middleware before the login route; ${reasonOfScheme(answer.url)}.`
+          : "Look for that error in the application's log, which has its place too. Usual reasons: the session store, or a state store of the strategy, fails or cannot be reached.",
       ];
   }
 }
