@@ -43,6 +43,7 @@ interface Broken {
 
 /** Nothing here waits: what an application takes, and what the doctor gives it, passes at once. */
 const time = virtualTime();
+const NOON = Date.now();
 const STORE = "harbour-coffee";
 const withStore = () => ["--store", STORE];
 const quick = () => ["--timeout", "2"];
@@ -972,6 +973,32 @@ test("an application that does not know its logins is given no code", async () =
   const app = await patient(expressApp({ session: { secret: "any", store: forgetful() } }));
   const { all } = await examined(app, withStore());
   expect(all.map(({ check }) => check)).not.toContain("made-up-code");
+});
+
+test.each<[string, (client: NonNullable<ExpressSettings["client"]>) => (place: Place) => RequestListener]>([
+  ["Express", (client) => expressApp({ client })],
+  ["Express in development", (client) => expressApp({ client, isDevelopment: true })],
+  ["webLogin", (client) => webApp({ client })],
+])(
+  "%s is well, however soon the doctor comes again: it waits out the pause after its own code",
+  async (_name, make) => {
+    const clock = () => NOON + time.elapsed();
+    const app = await patient(make(() => ({ clock })));
+    for (const runs of [1, 2, 3]) {
+      const ran = await examined(app, withStore());
+      expect(ran).toMatchObject({ exitCode: 0, findings: [] });
+      expect(ran.all).toContainEqual(expect.objectContaining({ level: "ok", check: "client-secret" }));
+      expect(app.sandbox.tokenRequests(STORE)).toHaveLength(runs);
+    }
+  },
+);
+
+test("a limit of the service that the application's page names is not tried again, however short", async () => {
+  const app = await patient(expressApp({ isDevelopment: true }));
+  app.sandbox.limit(STORE, 5_000);
+  const { findings } = await examined(app, withStore());
+  expect(findings).toMatchObject([{ level: "warning", check: "client-secret" }]);
+  expect(app.sandbox.tokenRequests(STORE)).toHaveLength(1);
 });
 
 test("there are forty of them and more", () => {
