@@ -119,6 +119,24 @@ test("with the cookie of somebody who is logged in the whole login is looked at"
   expect(checks.filter((check) => /^(?:problem|warning)/.test(check))).toEqual([]);
 });
 
+test("an application with accounts, opened at 127.0.0.1 and called back at localhost: the hosts are the problem", async () => {
+  const app = await withAccounts({ client: ({ callback }) => ({ redirectUri: callback }) });
+  const { exitCode, stdout } = await run(
+    ["doctor", app.login.replace("localhost", "127.0.0.1"), "--cookie-env", "PERSON", "--json"],
+    { env: { PERSON: await cookieOf(app) } },
+  );
+  const troubles = findingsIn(stdout).filter(({ level }) => level === "problem" || level === "warning");
+  expect(troubles).toEqual([
+    expect.objectContaining({
+      level: "problem",
+      check: "cookie-host",
+      message: "The login is at 127.0.0.1, and the callback at localhost.",
+      mend: expect.stringMatching(/^Open the login at http:\/\/localhost:\d+: /),
+    }),
+  ]);
+  expect(exitCode).toBe(1);
+});
+
 test("what is broken behind the accounts is found with the cookie", async () => {
   const app = await withAccounts({ callback: () => (_req, res) => void res.send("Welcome") });
   const { exitCode, stdout } = await run(["doctor", app.login, "--cookie-env", "PERSON"], {

@@ -66,7 +66,11 @@ export async function examine(patient: Patient): Promise<Group[]> {
   const callback = callbackOf(patient, request);
   let isTried = false;
   if (request && callback) {
-    const cookieFindings = await sessionCookie(login.cookies, callback, { now: clock(), hasAccount });
+    const cookieFindings = await sessionCookie(login.cookies, callback, {
+      now: clock(),
+      hasAccount,
+      login: login.answers.at(-1)?.url ?? url,
+    });
     groups.push({ title: "Session cookie", findings: cookieFindings });
     const places = {
       ask,

@@ -85,17 +85,36 @@ test("the last of two cookies with one name counts", async () => {
   ]);
 });
 
+test.each([
+  ["http://localhost:3000/login", "http://localhost:3000/callback", ["skipped session-cookie"]],
+  ["http://localhost:3000/login", "http://localhost:4000/callback", ["skipped session-cookie"]], // ports share cookies
+  ["http://127.0.0.1:3111/login", "http://localhost:3111/callback", ["problem cookie-host"]],
+  ["http://localhost:3111/login", "http://[::1]:3111/callback", ["problem cookie-host"]],
+  ["https://192.0.2.1/login", "https://192.0.2.2/callback", ["problem cookie-host"]],
+  ["https://app.example.com/login", "https://app.example.org/callback", ["problem cookie-host"]],
+  ["https://one.github.io/login", "https://two.github.io/callback", ["problem cookie-host"]],
+  ["https://www.example.com/login", "https://example.com/callback", ["warning cookie-host"]],
+  ["https://app.example.co.uk/login", "https://www.example.co.uk/callback", ["warning cookie-host"]],
+])("with the cookie of an account, %s and %s: %j", async (from, to, expected) => {
+  const findings = await sessionCookie([], new URL(to), { now, hasAccount: true, login: new URL(from) });
+  expect(findings.map(({ level, check }) => `${level} ${check}`)).toEqual(expected);
+});
+
 test("no finding shows a cookie's value", async () => {
   const findings = await sessionCookie(
     cookiesOf(["sid=canary; SameSite=Strict; Path=/x"]),
     new URL(callback),
-    { now, hasAccount: false },
+    { now, hasAccount: false, login: new URL(login) },
   );
   expect(JSON.stringify(findings)).not.toContain("canary");
 });
 
 async function found(headers: string[], from = login, to = callback): Promise<string[]> {
-  const findings = await sessionCookie(cookiesOf(headers, from), new URL(to), { now, hasAccount: false });
+  const findings = await sessionCookie(cookiesOf(headers, from), new URL(to), {
+    now,
+    hasAccount: false,
+    login: new URL(from),
+  });
   return findings.map(({ level, check }) => `${level} ${check}`);
 }
 

@@ -1,4 +1,4 @@
-import { type Cookie, CookieJar, defaultPath, domainMatch, pathMatch } from "tough-cookie";
+import { type Cookie, CookieJar, defaultPath, domainMatch, getPublicSuffix, pathMatch } from "tough-cookie";
 import { printable } from "../../terminal/output.js";
 import type { CookieFrom } from "../browser/login.js";
 import { isLoopback } from "../browser/shown-address.js";
@@ -18,6 +18,8 @@ interface Circumstances {
   readonly now: number;
   /** The doctor brought cookies of its own, so the application may need no others. */
   readonly hasAccount: boolean;
+  /** The address that sends the browser to the service. */
+  readonly login: URL;
 }
 
 /**
@@ -27,10 +29,10 @@ interface Circumstances {
 export async function sessionCookie(
   cookies: readonly CookieFrom[],
   callback: URL,
-  { now, hasAccount }: Circumstances,
+  { now, hasAccount, login }: Circumstances,
 ): Promise<Finding[]> {
   const set = cookiesSet(cookies, now);
-  if (set.length === 0) return [hasAccount ? sessionOfTheAccount() : noCookie(callback)];
+  if (set.length === 0) return [hasAccount ? sessionOfTheAccount(login, callback) : noCookie(callback)];
   const hasHttpOnly = set.some(({ cookie }) => cookie.httpOnly);
   const findings: Finding[] = [];
   for (const one of set) {
@@ -77,12 +79,44 @@ function noCookie(callback: URL): Finding {
   return problem("session-cookie", message, { effect, mend });
 }
 
-function sessionOfTheAccount(): Finding {
+/** How the account's session cookie was set, nobody sees here; but no cookie of one host reaches any other one. */
+function sessionOfTheAccount(login: URL, callback: URL): Finding {
+  if (login.hostname !== callback.hostname) return sessionOfAnotherHost(login, callback);
   return skipped(
     "session-cookie",
     "The login sets no cookie beside those that were given; how the application sets those cannot be seen from here.",
     "In the browser's developer tools, see that the session's cookie is SameSite=Lax, for the path / and the callback's host.",
   );
+}
+
+function sessionOfAnotherHost(login: URL, callback: URL): Finding {
+  const mayShare = sharedDomain(login, callback);
+  const message = `The login is at ${login.hostname}, and the callback at ${callback.hostname}.`;
+  const mend = `${openAt(callback)} Or let the application send a callback address with the host that people open, and register that.`;
+  if (mayShare === undefined) return problem("cookie-host", message, { effect, mend });
+  return warning(
+    "cookie-host",
+    `${message} Unless the session's cookie has Domain=${mayShare}, it stays at the first.`,
+    {
+      effect,
+      mend,
+    },
+  );
+}
+
+/** The domain whose cookies both hosts get, if there may be one. An IP address has none, nor has localhost. */
+function sharedDomain(one: URL, other: URL): string | undefined {
+  const domain = getDomain(one);
+  return domain !== undefined && domain === getDomain(other) ? domain : undefined;
+}
+
+function getDomain({ hostname }: URL): string | undefined {
+  if (/^\[|^[\d.]+$/.test(hostname)) return undefined;
+  return getPublicSuffix(hostname, { allowSpecialUseDomain: false, ignoreError: true }) ?? undefined;
+}
+
+function openAt({ origin }: URL): string {
+  return `Open the login at ${origin}: to a browser, localhost and 127.0.0.1 are two hosts, and so are a name with and without www.`;
 }
 
 /** RFC 6265bis, 5.7: name and value together, in bytes. */
@@ -143,7 +177,7 @@ function whyNotBroughtBack(one: CookieFrom, callback: URL, now: number): Finding
     add(
       "cookie-host",
       `belongs to ${printable(cookie.domain ?? from.hostname)}; the callback is at ${callback.hostname}.`,
-      `Open the login at ${callback.origin}: to a browser, localhost and 127.0.0.1 are two hosts, and so are a name with and without www.`,
+      openAt(callback),
     );
   }
   if (!pathMatch(callback.pathname, path)) {
