@@ -85,15 +85,31 @@ describe("the workflows", () => {
     for (const text of workflows) expect(text).toMatch(/^permissions:\n {2}contents: read\n\n/m);
   });
 
-  test("publish in one job, which waits for an approval and can write nothing else", () => {
-    expect([...jobs.keys()]).toEqual(["check", "version", "publish", "tag"]);
-    expect(jobsWith("pnpm release")).toEqual(["publish"]);
-    expect(jobsWith("id-token:")).toEqual(["publish"]);
-    expect(jobsWith("NPM_TOKEN")).toEqual(["publish"]);
-    expect(jobsWith("environment: npm")).toEqual(["publish"]);
-    const [, permissions = ""] = /permissions:\n((?: {6}.*\n)+)/.exec(jobs.get("publish") ?? "") ?? [];
-    expect(permissions.replace(/ #.*/g, "")).toBe("      contents: read\n      id-token: write\n");
+  test("publish in one job, which waits for an approval and can do nothing else", () => {
+    expect([...jobs.keys()]).toEqual(["check", "version", "pack", "publish", "tag"]);
+    for (const right of ["npm publish", "id-token:", "NPM_TOKEN", "environment: npm"])
+      expect(jobsWith(right)).toEqual(["publish"]);
+    expect(permissionsOf("publish")).toEqual(["id-token: write"]);
   });
+
+  test("pack in a job without rights, and publish its tarballs: nothing that was installed runs beside the rights", () => {
+    expect(jobsWith("pnpm --recursive")).toEqual(["pack"]);
+    expect(permissionsOf("pack")).toEqual(["contents: read"]);
+    expect(jobs.get("pack")).not.toContain("secrets.");
+    const publish = jobs.get("publish") ?? "";
+    expect(publish).toContain("needs: pack\n");
+    expect(publish).toContain('npm publish "$tarball" --access public --provenance --ignore-scripts\n');
+    expect([...publish.matchAll(/uses: ([\w/-]+)@/g)].map(([, action]) => action)).toEqual([
+      "actions/setup-node",
+      "actions/download-artifact",
+    ]);
+    expect(publish).not.toMatch(/checkout|pnpm|npm (?:ci|install)|npx|node /);
+  });
+
+  function permissionsOf(job: string): string[] {
+    const [, lines = ""] = /permissions:\n((?: {6}.*\n)+)/.exec(jobs.get(job) ?? "") ?? [];
+    return [...lines.matchAll(/^ {6}([^#\n]*?)(?: #.*)?$/gm)].map(([, line]) => line ?? "");
+  }
 });
 
 interface Manifest {
