@@ -1,11 +1,9 @@
 import { renewed } from "../endpoint/answered-set.js";
 import type { Late, TokenAnswer } from "../endpoint/token-endpoint.js";
 import type { Progress } from "../platform/progress.js";
-import { sleep } from "../platform/timers.js";
 import { underLock } from "../store/locks.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import {
-  isRetailPosError,
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
@@ -13,11 +11,12 @@ import {
   type RetailPosError,
   TokenEndpointError,
 } from "../vocabulary/errors.js";
-import { limitOf, refusalOf, tooEarlyBefore } from "../vocabulary/token-life.js";
-import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
+import { limitOf, refusalOf } from "../vocabulary/token-life.js";
+import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { lateAnswers } from "./late-answers.js";
+import { newerThanRefused, newerThanRefusedEarly, surelyEnded, tooEarly } from "./refusals.js";
 import { noteFailure, noteLimit, uselessness } from "./renewal-failures.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
@@ -38,8 +37,6 @@ export interface Renewals {
 const WAIT_FOR_OTHERS_MS = 30_000;
 /** A token request has ended so soon after `timeoutMs`, or its runtime has ended it. */
 const REQUEST_ENDS_WITHIN_MS = 1000;
-/** So much later than by this process's reckoning a token may end by the service's. */
-const ENDS_WITHIN_MS = 1000;
 /** Of the time between two looks no more than this counts: if more has passed, this process stood still. */
 const LOOKS_WITHIN_MS = 1000;
 
@@ -75,7 +72,7 @@ export function renewals(app: Application): Renewals {
     const reason = blocked(stored) ?? (held.isTooEarly(stored) ? tooEarly(held) : undefined);
     if (reason) throw new Blocked(reason);
     const isEarly = held.isLive(stored);
-    if (!isEarly) await surelyEnded(held, stored);
+    if (!isEarly) await surelyEnded(held, stored, app);
     let answer: TokenAnswer;
     progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
     try {
@@ -84,9 +81,10 @@ export function renewals(app: Application): Renewals {
     } catch (error) {
       progress.next(STORE_MAY_TAKE_MS);
       if (error instanceof RateLimitedError) await noteLimit(held, stored, error, app);
-      if (error instanceof RefusedEarlyError) return newerThanEarly(held, stored, error);
+      if (error instanceof RefusedEarlyError)
+        return adopted(await newerThanRefusedEarly(held, stored, error, app));
       if (!(error instanceof ReconnectRequiredError)) throw error;
-      return live(held, await newerThanRefused(held, stored), progress);
+      return live(held, await newerThanRefused(held, stored, app), progress);
     }
     progress.next(STORE_MAY_TAKE_MS);
     const problem = uselessness(held, answer);
@@ -106,59 +104,10 @@ export function renewals(app: Application): Renewals {
     return held.isLive(set) ? adopted(set) : renewLocked(held, set, progress);
   }
 
-  /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
-  async function newerThanRefused(held: HeldTokens, stored: TokenSet): Promise<TokenSet> {
-    const refusedAt = clock(); // the verdict's instant, too: the clock may be set while the mark is saved
-    const marked = quiet({ ...stored, version: versions.next(), refusedAt });
-    const newest = await held.mark(stored, marked).catch((problem: unknown) => {
-      // Somebody may have logged in meanwhile, so there is no verdict; and a second request has to wait.
-      if (isRetailPosError(problem)) backOff.failed(held.domainPrefix, problem);
-      throw problem;
-    });
-    if (!newest) throw new NotConnectedError(held);
-    const verdict = refusalOf(newest, refusedAt); // the same error that later callers get
-    if (!verdict) return newest;
-    if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
-    throw verdict;
-  }
-
-  /**
-   * The service refused an early renewal, perhaps because it renews no token before its end. No verdict, and no second
-   * try before the end: a note on the stored set tells the other processes (behaviour 8).
-   */
-  async function newerThanEarly(
-    held: HeldTokens,
-    stored: TokenSet,
-    error: RefusedEarlyError,
-  ): Promise<Renewal> {
-    held.refuseEarly(stored);
-    const newest = await held.reload();
-    if (newest && isRenewed(held, newest, stored)) return adopted(newest);
-    if (newest?.version === stored.version)
-      await held.note(stored, quiet({ ...stored, version: versions.next(), ...tooEarlyBefore(stored) }));
-    throw error;
-  }
-
-  /**
-   * A service that refuses early renewals counts a token's life from its answer, and this process from its request. So
-   * the request at the end waits for a second, or it would be early once more, and a refusal would count.
-   */
-  async function surelyEnded(held: HeldTokens, stored: TokenSet): Promise<void> {
-    const { access } = stored;
-    if (!held.isRefusedEarly(stored) || held.isRejected(access.value)) return;
-    const leftMs = (access.expiresAt ?? 0) + ENDS_WITHIN_MS - clock();
-    if (leftMs > 0 && leftMs <= ENDS_WITHIN_MS) await sleep(leftMs);
-  }
-
   function blocked(set: TokenSet): RetailPosError | undefined {
     const now = clock();
     return refusalOf(set, now) ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
   }
-}
-
-function tooEarly(held: HeldTokens): RefusedEarlyError {
-  const what = `An early renewal of the tokens of retailer "${held.domainPrefix}" was refused before`;
-  return new RefusedEarlyError(`${what}; the next request comes at the access token's end`, held);
 }
 
 /** Wraps the reason why no request went out, so that it is not noted as a new failure. */

@@ -109,7 +109,7 @@ export function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, 
   if (observe) callSafely(() => observe(event));
 }
 
-/** Calls a function of the application's. If it throws or rejects, also with a promise of another realm, that is ignored. */
+/** Calls a function of the application's. If it throws, or rejects with a promise of any realm, that is ignored. */
 export function callSafely(call: () => unknown): void {
   try {
     const answer = call();

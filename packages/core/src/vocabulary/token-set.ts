@@ -24,9 +24,9 @@ export interface TokenSet {
   /** When the service refused the refresh token, epoch milliseconds, if it did. */
   readonly refusedAt?: number;
   /**
-   * No token request for the retailer before this instant, in any process; epoch milliseconds. The service answered 429.
-   * Or it refused to renew the access token early: then this is `access.expiresAt`, and a token that the API rejects is
-   * renewed all the same.
+   * No token request for the retailer before this instant, in any process; epoch milliseconds. The service answered
+   * 429. Or it refused to renew the access token early: then this is `access.expiresAt`, and a token that the API
+   * rejects is renewed all the same.
    */
   readonly limitedUntil?: number;
   /** The granted scope, if the service said one that is not empty (2.2). */

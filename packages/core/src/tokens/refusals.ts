@@ -1,0 +1,64 @@
+import { sleep } from "../platform/timers.js";
+import { isRetailPosError, NotConnectedError, RefusedEarlyError } from "../vocabulary/errors.js";
+import { refusalOf, tooEarlyBefore } from "../vocabulary/token-life.js";
+import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
+import type { Application } from "./application.js";
+import type { HeldTokens } from "./held-tokens.js";
+
+/** So much later than by this process's reckoning a token may end by the service's. */
+const ENDS_WITHIN_MS = 1000;
+
+/** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
+export async function newerThanRefused(
+  held: HeldTokens,
+  stored: TokenSet,
+  { versions, backOff, clock, events }: Application,
+): Promise<TokenSet> {
+  const refusedAt = clock(); // the verdict's instant, too: the clock may be set while the mark is saved
+  const marked = quiet({ ...stored, version: versions.next(), refusedAt });
+  const newest = await held.mark(stored, marked).catch((problem: unknown) => {
+    // Somebody may have logged in meanwhile, so there is no verdict; and a second request has to wait.
+    if (isRetailPosError(problem)) backOff.failed(held.domainPrefix, problem);
+    throw problem;
+  });
+  if (!newest) throw new NotConnectedError(held);
+  const verdict = refusalOf(newest, refusedAt); // the same error that later callers get
+  if (!verdict) return newest;
+  if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
+  throw verdict;
+}
+
+/**
+ * The service refused an early renewal, perhaps because it renews no token before its end. No verdict, and no second
+ * try before the end: a note on the stored set tells the other processes (behaviour 8).
+ */
+export async function newerThanRefusedEarly(
+  held: HeldTokens,
+  stored: TokenSet,
+  error: RefusedEarlyError,
+  { versions }: Application,
+): Promise<TokenSet> {
+  held.refuseEarly(stored);
+  const newest = await held.reload();
+  if (newest && !haveSameAccess(newest, stored) && held.isLive(newest)) return newest;
+  if (newest?.version === stored.version)
+    await held.note(stored, quiet({ ...stored, version: versions.next(), ...tooEarlyBefore(stored) }));
+  throw error;
+}
+
+/**
+ * A service that refuses early renewals counts a token's life from its answer, and this process from its request. So
+ * the request at the end waits for a second, or it would be early once more, and a refusal would count.
+ */
+export async function surelyEnded(held: HeldTokens, stored: TokenSet, { clock }: Application): Promise<void> {
+  const { access } = stored;
+  if (!held.isRefusedEarly(stored) || held.isRejected(access.value)) return;
+  const leftMs = (access.expiresAt ?? 0) + ENDS_WITHIN_MS - clock();
+  if (leftMs > 0 && leftMs <= ENDS_WITHIN_MS) await sleep(leftMs);
+}
+
+/** The error for a renewal that would be refused early once more. */
+export function tooEarly(held: HeldTokens): RefusedEarlyError {
+  const what = `An early renewal of the tokens of retailer "${held.domainPrefix}" was refused before`;
+  return new RefusedEarlyError(`${what}; the next request comes at the access token's end`, held);
+}
