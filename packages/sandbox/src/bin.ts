@@ -12,6 +12,7 @@ The retail point-of-sale service to run offline, on 127.0.0.1.
   --port <number>          port to listen on, 0 for any (default 4010)
   --rotation <how>         refresh tokens rotate: always, never, sometimes (default always)
   --lifetime <seconds>     how long access tokens live (default 86400)
+  --refuses-early          a refresh is refused while the access token lives
   --rate-limit <n/seconds> token requests per store and window (default 300/300)
   --api-rate-limit <n/seconds>
                            API calls per store and window (default no limit)
@@ -35,6 +36,7 @@ const flags = {
   port: { type: "string", default: "4010" },
   rotation: { type: "string" },
   lifetime: { type: "string" },
+  "refuses-early": { type: "boolean" },
   "rate-limit": { type: "string" },
   "api-rate-limit": { type: "string" },
   "host-per-store": { type: "boolean" },
@@ -105,6 +107,7 @@ function optionsOf(values: Values): SandboxOptions {
     port: wholeNumber("--port", values.port ?? ""),
     ...(values.stores !== undefined && { stores: wholeNumber("--stores", values.stores) }),
     ...(values.lifetime !== undefined && { lifetimeMs: wholeNumber("--lifetime", values.lifetime) * 1000 }),
+    ...(values["refuses-early"] !== undefined && { refusesEarly: values["refuses-early"] }),
     ...(values["rate-limit"] !== undefined && {
       rateLimit: readRateLimit("--rate-limit", values["rate-limit"]),
     }),

@@ -7,6 +7,7 @@ const good: { [name in keyof SandboxOptions]-?: Exclude<SandboxOptions[name], un
   port: 0,
   rotation: "always",
   lifetimeMs: 86_400_000,
+  refusesEarly: true,
   rateLimit: { limit: 300, windowMs: 300_000 },
   apiRateLimit: { limit: 350, windowMs: 60_000, retryAfter: "date", headers: false },
   hostPerStore: false,

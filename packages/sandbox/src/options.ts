@@ -14,6 +14,11 @@ export interface SandboxOptions {
   rotation?: Rotation | undefined;
   /** How long access tokens live, in milliseconds, at least 1000. Default 86_400_000 (24 hours, R6). */
   lifetimeMs?: number | undefined;
+  /**
+   * Whether a refresh is answered 400 (`invalid_grant`) while the access token lives; the refresh token stays good.
+   * Section 3 of the specification shows a refresh of an expired token only. Default false.
+   */
+  refusesEarly?: boolean | undefined;
   /** Token requests a store may receive in one window; windows are per store. Default 300 in 300_000 ms. */
   rateLimit?:
     | {
@@ -105,6 +110,7 @@ const defaults: Settings = {
   port: 0,
   rotation: "always",
   lifetimeMs: 86_400_000,
+  refusesEarly: false,
   rateLimit: { limit: 300, windowMs: 300_000 },
   apiRateLimit: undefined,
   hostPerStore: false,
@@ -147,13 +153,15 @@ function checkAddress({ port, hostPerStore, tls }: Given): void {
   check("tls", tls === undefined || tls === true || isTls, "true, or what node:tls takes, with key and cert");
 }
 
-function checkService({ rotation, lifetimeMs, rateLimit, approved, clock }: Given): void {
+function checkService(given: Given): void {
+  const { rotation, lifetimeMs, refusesEarly, rateLimit, approved, clock } = given;
   check("rotation", rotations.includes(rotation), '"always", "never" or "sometimes"');
   check(
     "lifetimeMs",
     isWhole(lifetimeMs) && lifetimeMs >= 1000,
     "a whole number of milliseconds, at least 1000",
   );
+  check("refusesEarly", typeof refusesEarly === "boolean", "true or false");
   checkRateLimit("rateLimit", rateLimit);
   check("approved", typeof approved === "boolean", "true or false");
   check("clock", typeof clock === "function", "a function that returns epoch milliseconds");

@@ -100,8 +100,10 @@ export function revoke(grant: Grant, now: number): void {
 export const isUsable = (grant: Grant): boolean => grant.refusedAt === undefined;
 
 /** Whether any of its tokens is still accepted. */
-export const isOfUse = (grant: Grant, now: number): boolean =>
-  isUsable(grant) || grant.access.some((access) => isAlive(access, now));
+export const isOfUse = (grant: Grant, now: number): boolean => isUsable(grant) || hasLiveAccess(grant, now);
+
+export const hasLiveAccess = (grant: Grant, now: number): boolean =>
+  grant.access.some((access) => isAlive(access, now));
 
 export function acceptsAccess(grant: Grant, token: string, now: number): boolean {
   const fingerprint = fingerprintOf(token);

@@ -4,6 +4,7 @@ import {
   acceptsRefresh,
   endAccess,
   type Grant,
+  hasLiveAccess,
   type IssuedTokens,
   isOfUse,
   isUsable,
@@ -19,6 +20,8 @@ export interface Grants {
   start(login: Login): { grant: Grant; tokens: IssuedTokens };
   /** Undefined: this refresh token is unknown here, spent, or refused. */
   renew(domainPrefix: string, refreshToken: string): IssuedTokens | undefined;
+  /** Whether this refresh token is good, and its newest access token still lives. */
+  isTooEarly(domainPrefix: string, refreshToken: string): boolean;
   acceptsAccess(domainPrefix: string, token: string): boolean;
   /** The scopes of a live access token; undefined for any other text. */
   scopesOf(domainPrefix: string, token: string): readonly string[] | undefined;
@@ -53,6 +56,10 @@ export function issuedGrants(rotation: Rotation, lifetimeMs: number, now: () => 
     renew(domainPrefix, refreshToken) {
       const grant = withRefreshToken(domainPrefix, refreshToken);
       return grant && renew(grant, rotation, { now: now(), lifetimeMs });
+    },
+    isTooEarly(domainPrefix, refreshToken) {
+      const grant = withRefreshToken(domainPrefix, refreshToken);
+      return grant !== undefined && hasLiveAccess(grant, now());
     },
     acceptsAccess: (domainPrefix, token) => withAccessToken(domainPrefix, token) !== undefined,
     scopesOf: (domainPrefix, token) => withAccessToken(domainPrefix, token)?.scopes,

@@ -234,6 +234,20 @@ test("a form may name its charset", async () => {
 
 const standIn = "THE-CODE";
 
+test("a service that refuses early renews a token once it has ended, with the same refresh token", async () => {
+  const clock = virtualClock();
+  const client = await startClient({ clock, refusesEarly: true, lifetimeMs: 60_000 });
+  const { refresh_token: refreshToken = "" } = await client.login();
+  for (const waitMs of [0, 59_999]) {
+    clock.advance(waitMs);
+    const early = await client.refresh(refreshToken);
+    expect([early.status, await early.json()]).toMatchObject([400, { error: "invalid_grant" }]);
+  }
+  clock.advance(1);
+  const next = await renewed(client, refreshToken);
+  expect((await client.refresh(next.refresh_token ?? "")).status).toBe(400);
+});
+
 function body(client: Client, changes: Record<string, string> = {}): URLSearchParams {
   const { redirectUri } = client.sandbox.application;
   const fields = { grant_type: "authorization_code", code: standIn, redirect_uri: redirectUri };

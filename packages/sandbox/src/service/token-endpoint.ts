@@ -69,6 +69,11 @@ function exchange(service: Service, { domainPrefix }: Retailer, form: URLSearchP
 function refresh(service: Service, { domainPrefix }: Retailer, form: URLSearchParams, by: Caller): Answer {
   const refreshToken = form.get("refresh_token");
   if (!refreshToken) return refusal("invalid_request", "refresh_token is missing.");
+  if (service.settings.refusesEarly && service.grants.isTooEarly(domainPrefix, refreshToken))
+    return refusal(
+      "invalid_grant",
+      "The access token is still valid: this service renews no token before its end.",
+    );
   const tokens = service.grants.renew(domainPrefix, refreshToken);
   if (!tokens) {
     service.history.refused(domainPrefix, refreshToken, by);
