@@ -34,6 +34,23 @@ describe("without Node", () => {
     expect(await pos.claim("key", 1000)).toBe(false);
   });
 
+  test("a runtime that refuses cache modes is given none, and the rest of what keeps caches away", async () => {
+    const old = await inRealm<typeof Core>(
+      Object.assign(webRealm(), { Request: RequestWithoutCache }),
+      "packages/core/src/index.ts",
+    );
+    const given: unknown[] = [];
+    const pos = old.retailPos({
+      ...options,
+      fetch: async (input, init) => {
+        given.push({ ...init, headers: { ...init?.headers } });
+        return Response.json({ url: new RequestWithoutCache(input, init).url });
+      },
+    });
+    await expect(pos.exchange("shop", "code")).rejects.toMatchObject({ code: "bad_token_response" });
+    expect(given).toEqual([expect.objectContaining({ method: "POST", next: { internal: true } })]);
+  });
+
   test("a token response in many pieces is read, also from a stream that cannot be iterated", async () => {
     for (const isIterable of [true, false]) {
       const { pos } = application((body) => pieces(body, isIterable));
@@ -127,6 +144,14 @@ const options = {
   clientSecret: "canary-secret",
   redirectUri: "https://app.example/callback",
 };
+
+/** workerd's, before the compatibility date 2024-11-11. */
+class RequestWithoutCache extends Request {
+  constructor(input: string | URL | Request, init?: RequestInit) {
+    if (init && "cache" in init) throw new Error("The 'cache' field is not implemented.");
+    super(input, init);
+  }
+}
 
 /** A client and its service; the endpoint's body may be given in another shape. */
 function application(shaped: (body: string) => string | ReadableStream = (body) => body) {

@@ -43,10 +43,12 @@ export async function post(
           accept: "application/json",
           "content-type": "application/x-www-form-urlencoded",
           "user-agent": userAgent,
+          "x-request-id": crypto.randomUUID(),
         },
         body: new URLSearchParams(form).toString(),
         redirect: "manual",
         signal,
+        ...uncached,
       });
       const { status, headers, redirected, type } = response;
       if (!Number.isInteger(status) || !headers) throw new TypeError("fetch gave no response");
@@ -61,6 +63,23 @@ export async function post(
       `The token endpoint of retailer "${domainPrefix}" could not be used: ${why}`,
       { domainPrefix, cause: withoutSecrets(error, secrets) },
     );
+  }
+}
+
+/**
+ * Next.js may answer `fetch` from a cache on disk, token requests included. `internal` makes Next skip that cache, but
+ * is undocumented. So `cache` goes along, and a fresh `X-Request-Id`: no cached answer fits two requests. Runtimes that
+ * do not know `next` ignore it.
+ */
+const uncached = { ...noStoreIfKnown(), next: { internal: true } };
+
+/** Nothing if the runtime refuses it: workerd throws before the compatibility date 2024-11-11. */
+function noStoreIfKnown(): object {
+  const noStore = { cache: "no-store" };
+  try {
+    return "cache" in new Request("https://retailer.example", noStore as object) ? noStore : {};
+  } catch {
+    return {};
   }
 }
 

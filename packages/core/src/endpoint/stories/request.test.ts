@@ -90,6 +90,29 @@ describe("a token request (4.2, 4.3)", () => {
     expect(codes.sort()).toEqual(["/other/api/1.0/token code-of-other", "/shop/api/1.0/token code-of-shop"]);
   });
 
+  test("has an id of its own, so that no cache takes two for one", async () => {
+    const { endpoint, seen } = await served(answer(200, granted));
+    await endpoint.exchange(shop, CODE);
+    await endpoint.refresh(shop, REFRESH);
+    await endpoint.refresh(shop, REFRESH);
+    const ids = seen.map(({ headers }) => String(headers["x-request-id"]));
+    for (const id of ids) expect(id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  test("tells the fetch in use, also one of the application's own, to keep and to take nothing from a cache", async () => {
+    const given: unknown[] = [];
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      given.push(init);
+      return Response.json(granted);
+    };
+    const endpoint = endpointAt("https://{domain_prefix}.retail.example", { fetch });
+    await endpoint.exchange(shop, CODE);
+    await endpoint.refresh(shop, REFRESH);
+    const uncached = expect.objectContaining({ cache: "no-store", next: { internal: true } });
+    expect(given).toEqual([uncached, uncached]);
+  });
+
   test("counts expires_in from the moment it was sent, not from the answer", async () => {
     const time = { now: T0 };
     const { endpoint } = await served(
