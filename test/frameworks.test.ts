@@ -7,7 +7,6 @@ import { retailPos } from "@retail-pos/core";
 import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { redisTokens } from "@retail-pos/store-redis";
 import type { Redis } from "ioredis";
-import { rolldown } from "rolldown";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { browser } from "./support/browser.js";
@@ -17,9 +16,7 @@ import { freePort } from "./support/listen.js";
 // What docs/frameworks.md shows runs as it stands there, on the built packages, and is as short as we say.
 
 const store = "harbour-coffee";
-const blocks = blocksOf("docs/frameworks.md").filter(({ mark }) =>
-  mark.startsWith("run by test/frameworks.test.ts"),
-);
+const blocks = blocksOf("docs/frameworks.md").filter(({ mark }) => mark.startsWith("run by "));
 /** Of this file alone. If no `redis-server` is installed its tests are skipped; with `CI` set they fail instead. */
 const redis = await startServer();
 if (!redis && process.env["CI"])
@@ -96,79 +93,6 @@ describe.each(["Express", "Koa", "Fastify", "Hono", "NestJS", "`node:http`"])(
     });
   },
 );
-
-describe.skipIf(!redis)("the files for Next.js, bundled route by route as Next does", () => {
-  const routes = ["auth/retail-pos", "auth/retail-pos/callback", "products"];
-  let server: string;
-
-  beforeEach(async () => {
-    await redis?.admin.flushall();
-    for (const block of blocks) if (pathOf(block)) write(pathOf(block) as string, block.text);
-    for (const route of routes) await bundle(`app/${route}/route.ts`, `built/${route}.js`);
-    server = write("next.js", nextLike(routes));
-  });
-
-  test("load without an environment, as at build time", async () => {
-    const imports = routes.map((route) => `await import("./built/${route}.js");`);
-    const program = spawn(process.execPath, [write("build.js", imports.join("\n"))], { env: {} });
-    expect(await new Promise((resolve) => program.once("close", resolve))).toBe(0);
-  });
-
-  test("share one client in a process, though each bundle has its own copy of the module", async () => {
-    await start(server);
-    const person = browser();
-    expect((await person.open(at("/products"))).location).toBe("/auth/retail-pos");
-    const [one, other] = await Promise.all([person.open(login()), person.open(login())]);
-    for (const { location } of [other, one]) {
-      const callback = sandbox.consent(location, store);
-      expect((await person.open(callback)).location).toBe("/products");
-      expect((await person.open(callback)).status).toBe(403);
-    }
-    expect((await person.open(at("/products"))).body).toContain("House espresso");
-    expect((await person.open(at("/clients"))).body).toBe("1");
-  });
-
-  test("say which setting is missing", async () => {
-    await start(server, { REDIS_URL: "" });
-    const answer = await browser().open(login());
-    expect([answer.status, answer.body]).toEqual([500, expect.not.stringContaining("secret of the tests")]);
-  });
-
-  test("finish in one process a login that started in another, and call in both", async () => {
-    await start(server);
-    const secondPort = await freePort();
-    await start(server, { PORT: String(secondPort) });
-    const person = browser();
-    const elsewhere = `http://localhost:${secondPort}`;
-    const { location } = await person.open(`${elsewhere}/auth/retail-pos`);
-    expect((await person.open(sandbox.consent(location, store))).location).toBe("/products");
-    sandbox.expire(store);
-    for (const origin of [elsewhere, at("")])
-      expect((await person.open(`${origin}/products`)).body).toContain("House espresso");
-    expect(sandbox.tokenRequests(store)).toHaveLength(2); // the login, and one renewal for both
-  });
-
-  test("pass the API's own status on, and lead to the login when only a login mends it", async () => {
-    await start(server);
-    const person = browser();
-    await person.open(sandbox.consent((await person.open(login())).location, store));
-    sandbox.fault(404, { endpoint: "api" });
-    expect((await person.open(at("/products"))).status).toBe(404);
-    sandbox.refuse(store);
-    sandbox.expire(store);
-    expect((await person.open(at("/products"))).location).toBe("/auth/retail-pos");
-  });
-
-  test("answer a limited service with 503 and Retry-After", async () => {
-    await start(server);
-    const person = browser();
-    await person.open(sandbox.consent((await person.open(login())).location, store));
-    sandbox.limit(store, 60_000);
-    sandbox.expire(store);
-    const answer = await person.open(at("/products"));
-    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
-  });
-});
 
 describe("the rule for queue workers", () => {
   const clock = virtualClock();
@@ -370,41 +294,8 @@ async function programUnder(heading: string): Promise<string> {
   return join(folder, "app.js");
 }
 
-/** One file of a module and what it imports of the application's own. Packages stay imports. */
-async function bundle(from: string, to: string): Promise<void> {
-  const made = await rolldown({
-    input: join(folder, from),
-    external: /^[^./]/,
-    platform: "node",
-  });
-  await made.write({ file: join(folder, to), format: "esm" });
-  await made.close();
-}
-
-/** A server that calls route handlers as Next does: a bundle for each, a web request, the parameters as a promise. */
-function nextLike(routes: readonly string[]): string {
-  const entries = routes.map((route) => `["/${route}", await import("./built/${route}.js")]`);
-  return `
-    import { createServer } from "node:http";
-    import { getRequestListener } from "@hono/node-server";
-    const clients = [];
-    Object.defineProperty(globalThis, "retailPosOfThisProcess", {
-      get: () => clients.at(-1),
-      set: (made) => void clients.push(made),
-    });
-    const routes = new Map([${entries.join()}]);
-    const answer = (request) => {
-      const { pathname } = new URL(request.url);
-      if (pathname === "/clients") return new Response(String(clients.length));
-      const { GET } = routes.get(pathname) ?? {};
-      return GET ? GET(request, { params: Promise.resolve({}) }) : new Response(null, { status: 404 });
-    };
-    createServer(getRequestListener(answer)).listen(process.env.PORT);
-  `;
-}
-
 /** Runs a file until the test is over. */
-function run(file: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
+function run(file: string): ChildProcess {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri } = settings();
   const child = spawn(process.execPath, [file], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -417,7 +308,6 @@ function run(file: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
       RETAIL_POS_REDIRECT_URI: redirectUri,
       SESSION_SECRET: "a secret of the tests, longer than 32 letters",
       REDIS_URL: redis?.url,
-      ...more,
     },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -425,16 +315,15 @@ function run(file: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
 }
 
 /** Starts a server and waits until it answers. */
-async function start(file: string, more: NodeJS.ProcessEnv = {}): Promise<void> {
-  const child = run(file, more);
+async function start(file: string): Promise<void> {
+  const child = run(file);
   let errors = "";
   child.stderr?.on("data", (chunk) => {
     errors += chunk;
   });
-  const origin = `http://localhost:${more["PORT"] ?? port}`;
   while (child.exitCode === null) {
     try {
-      await fetch(`${origin}/nothing-here`);
+      await fetch(at("/nothing-here"));
       return;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 20)); // until it listens

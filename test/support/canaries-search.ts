@@ -45,12 +45,18 @@ function formsOf(value: string): [form: string, text: string][] {
     ["plain, URL-encoded, as JSON, as HTML", plain],
     ["hexadecimal", Buffer.from(plain).toString("hex")],
     ["lower-cased", plain.toLowerCase()],
-    // Base64 of a longer text: by where in it the secret begins there are three ways to write it.
-    ...[0, 1, 2].map((offset): [string, string] => [
+    ...base64FormsOf(plain).map((text, offset): [string, string] => [
       `base64, ${offset} behind a group of three`,
-      Buffer.concat([Buffer.alloc(offset), Buffer.from(plain)])
-        .toString("base64")
-        .slice(offset === 0 ? 0 : 4, 20),
+      text,
     ]),
   ];
+}
+
+/** A text within a longer one that is base64: by where in it the text begins, there are three ways to write it. */
+export function base64FormsOf(text: string): string[] {
+  return [0, 1, 2].map((offset) =>
+    Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
+      .toString("base64")
+      .slice(offset === 0 ? 0 : 4, 4 * Math.floor((offset + text.length) / 3)),
+  );
 }

@@ -14,8 +14,6 @@ const readers = {
   hono: { strict: false, names: "names-hono.d.mts" },
   /** TypeScript is for those who want to know. */
   typescript: { strict: true, names: "names-express.d.mts" },
-  /** As the tsconfig.json of a new Next.js project is. */
-  next: { strict: true, names: "names-express.d.mts" },
 } as const;
 
 type Reader = keyof typeof readers;
@@ -44,7 +42,6 @@ export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]>
 }
 
 function readerOf({ document, heading, language }: Block): Reader {
-  if (heading === "Next.js") return "next";
   if (language === "ts") return "typescript";
   const framework = /koa|fastify|hono/i.exec(document + heading)?.[0].toLowerCase();
   return (framework as Reader | undefined) ?? "express";
@@ -72,8 +69,7 @@ function compile(reader: Reader, blocks: Files, imported: Files) {
     writeFileSync(join(cwd, file), "\n".repeat(block.line - 1) + block.text + sameTypes(block));
   }
   const compilerOptions = {
-    ...{ target: "ES2023", lib: ["ES2023"], moduleDetection: "force", types: ["node"] },
-    ...(reader === "next" ? { module: "ESNext", moduleResolution: "Bundler" } : { module: "NodeNext" }),
+    ...{ target: "ES2023", lib: ["ES2023"], module: "NodeNext", moduleDetection: "force", types: ["node"] },
     ...{
       strict,
       exactOptionalPropertyTypes: strict,

@@ -1,0 +1,299 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { retailPos } from "@retail-pos/core";
+import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
+import { redisTokens } from "@retail-pos/store-redis";
+import { type Browser, chromium, type Page } from "playwright-core";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
+import { startServer } from "../packages/store-redis/testing/server.js";
+import { packAll } from "../scripts/pack.mjs";
+import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
+import { blocksOf, root } from "./support/docs/documents.js";
+import { filesIn } from "./support/files.js";
+import { freePort } from "./support/listen.js";
+import { installNext, type NextApplication, nextApplication } from "./support/next/application.js";
+
+// Real Next.js applications, installed, built and started: its caches answer no token request and keep no token, and
+// the program of docs/frameworks.md runs as it stands there.
+
+const store = "harbour-coffee";
+const patience = 600_000; // a build takes half a minute if the machine has nothing else to do
+
+vi.setConfig({ testTimeout: patience });
+
+const redis = await startServer();
+if (!redis) throw new Error("there is no redis-server");
+const folder = mkdtempSync(join(tmpdir(), "retail-pos-next-"));
+let tarballs: Map<string, string>;
+let person: Browser;
+let sandbox: Sandbox;
+let port: number;
+
+beforeAll(async () => {
+  tarballs = await packAll(folder);
+  person = await chromium.launch({ executablePath: findChromium() as string, args: CHROMIUM_FLAGS });
+}, patience);
+afterAll(async () => {
+  await person?.close();
+  await redis.close();
+  await rm(folder, { recursive: true, force: true });
+}, patience);
+
+/** The program of the document, by the paths of its files. */
+const documented = new Map(
+  blocksOf("docs/frameworks.md").flatMap(({ mark, text }) => {
+    const [, path] = /^run by test\/(?:frameworks|next\.long)\.test\.ts as (\S+)$/.exec(mark) ?? [];
+    return path === undefined ? [] : [[path, text] as const];
+  }),
+);
+
+/** Pages of this test's own; each of them calls the API once. */
+const pages = new Map(
+  filesIn("test/support/next/app").map((file) => [
+    file.replace("test/support/next/", ""),
+    readFileSync(join(root, file), "utf8"),
+  ]),
+);
+
+const versions = [
+  { version: 14, react: 18 },
+  { version: 15, react: 19 },
+  { version: 16, react: 19 },
+];
+
+beforeAll(async () => {
+  for (const { version, react } of versions)
+    await installNext(join(folder, `${version}`), dependenciesOf(version, react));
+}, patience);
+
+describe.each(versions)(
+  "Next $version answers no token request from a cache, and keeps none,",
+  ({ version }) => {
+    let app: NextApplication;
+
+    beforeAll(async () => {
+      await startService();
+      await connect();
+      // Types are looked at where the document's program is built.
+      const config = "export default { typescript: { ignoreBuildErrors: true } };";
+      const libraries = [...documented].filter(([file]) => file.startsWith("lib/"));
+      const files = new Map([...pages, ...libraries, ["next.config.mjs", config]]);
+      app = nextApplication(join(folder, `${version}`, "pages"), files);
+      sandbox.expire(store);
+      await app.build(settings());
+    }, patience);
+    afterAll(() => sandbox?.close());
+    afterEach(() => {
+      for (const kind of ["access", "refresh"]) expect(app.madeFilesWith(`sandbox_${kind}_`)).toEqual([]);
+    });
+
+    test("of pages that next build makes", async () => {
+      expect(renewals()).toBe(1);
+      await app.serve("start", settings());
+      expect(callIn(await textAt("/built"))).toMatchObject({ status: "200" });
+    });
+
+    test.each([
+      ["calls the API before it says that requests differ", "/search"],
+      ["asks for data to be kept", "/default-cache"],
+      ["forces data to be kept", "/forced-cache"],
+    ])("of a page that %s", async (_what, path) => {
+      await app.serve("start", settings());
+      await textAt(path);
+      for (let already = renewals(), round = 1; round <= 3; round += 1) {
+        sandbox.expire(store);
+        expect(callIn(await textAt(path))).toMatchObject({ status: "200" });
+        expect(renewals()).toBe(already + round);
+      }
+    });
+
+    test("of a page that is made anew every second", async () => {
+      await app.serve("start", settings());
+      const statuses = new Map<string, string>(); // by the page's call
+      const visit = async () => {
+        const { id, status } = callIn(await textAt("/revalidated"));
+        statuses.set(id, status);
+        return id;
+      };
+      for (let already = renewals(), round = 1; round <= 3; round += 1) {
+        sandbox.expire(store);
+        await expect.poll(() => visit().then(renewals), { timeout: 60_000 }).toBe(already + round);
+        const before = new Set(statuses.keys());
+        await expect.poll(async () => before.has(await visit()), { timeout: 60_000 }).toBe(false);
+      }
+      expect([...new Set(statuses.values())]).toEqual(["200"]);
+    });
+
+    test("of a page that is edited while next dev shows it", async () => {
+      await app.serve("dev", settings());
+      const page = await newPage();
+      await page.goto(at("/search"));
+      const file = "app/search/page.tsx";
+      for (let already = renewals(), round = 1; round <= 3; round += 1) {
+        sandbox.expire(store);
+        app.write(file, String(pages.get(file)).replace("You searched for", `Edit ${round} for`));
+        await page.getByText(`Edit ${round} for`).waitFor();
+        expect(callIn(await page.getByRole("main").innerHTML())).toMatchObject({ status: "200" });
+        expect(renewals()).toBe(already + round);
+      }
+    });
+
+    test("although it keeps the API's own answers, which the same search through its files finds", () => {
+      expect(app.madeFilesWith("House espresso")).not.toEqual([]);
+    });
+  },
+);
+
+describe("the program of docs/frameworks.md, on Next 16 with cacheComponents", () => {
+  let app: NextApplication;
+
+  beforeAll(async () => {
+    const config = "export default { cacheComponents: true };";
+    const layout = String(pages.get("app/layout.tsx"));
+    const compilerOptions = JSON.stringify({ compilerOptions: { strict: true } });
+    const files = new Map([...documented, ["app/layout.tsx", layout], ["next.config.mjs", config]]);
+    app = nextApplication(join(folder, "16", "documented"), files.set("tsconfig.json", compilerOptions));
+    await app.build({}); // as in an image: the settings come later
+  }, patience);
+  beforeEach(startService);
+  afterEach(() => sandbox.close());
+
+  test("leads to the login, shows what the API says, sells, and goes on when the token has ended", async () => {
+    await app.serve("start", settings());
+    const page = await newPage();
+    await page.goto(at("/products"));
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+    sandbox.expire(store);
+    await page.getByRole("button", { name: "Sell House espresso, 250 g" }).click();
+    await page.getByText("Sales: 1").waitFor();
+    expect(renewals()).toBe(1);
+
+    sandbox.fault(404, { endpoint: "api" });
+    await page.reload();
+    await page.getByText("The API answered 404").waitFor();
+  });
+
+  test("leads to the login if only a login helps, from the page and from the action", async () => {
+    await app.serve("start", settings());
+    const page = await newPage();
+    await page.goto(at("/products"));
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+    for (const again of [() => page.reload(), () => page.getByRole("button").first().click()]) {
+      sandbox.refuse(store);
+      sandbox.expire(store);
+      await again();
+      await approve(page);
+      await page.getByText("Sales: 0").waitFor();
+    }
+  });
+
+  test("finishes in one process a login that started in another; each has one client", async () => {
+    await app.serve("start", settings());
+    const second = String(await freePort());
+    await app.serve("start", { ...settings(), PORT: second });
+    const page = await newPage();
+    await page.goto(`http://localhost:${second}/auth/retail-pos`);
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+    await page.goto(`http://localhost:${second}/products`);
+    await page.getByText("Sales: 0").waitFor();
+    expect(
+      String(await redis.admin.client("LIST"))
+        .trim()
+        .split("\n"),
+    ).toHaveLength(3); // and the test's own
+  });
+
+  test("says which setting is missing, and shows no secret", async () => {
+    const { output } = await app.serve("start", { ...settings(), REDIS_URL: "" });
+    expect((await fetch(at("/auth/retail-pos"))).status).toBe(500);
+    await expect.poll(output).toContain("REDIS_URL: none was given");
+    expect(output()).not.toContain("secret of the tests");
+  });
+});
+
+async function approve(page: Page): Promise<void> {
+  await page.locator(`input[value="${store}"]`).check({ force: true });
+  await page.getByRole("button", { name: "Approve" }).click();
+}
+
+async function textAt(path: string): Promise<string> {
+  return (await fetch(at(path))).text();
+}
+
+/** The API call that a page has made. */
+function callIn(page: string): { id: string; status: string } {
+  const [, id = "", status = page.slice(0, 300)] = /Call ([\da-f-]{36}) was answered (\d+)/.exec(page) ?? [];
+  return { id, status };
+}
+
+async function newPage(): Promise<Page> {
+  const context = await person.newContext();
+  onTestFinished(() => context.close());
+  context.setDefaultTimeout(120_000); // `next dev` builds while it is waited for
+  return context.newPage();
+}
+
+function renewals(): number {
+  return sandbox.tokenRequests(store).filter(({ grantType }) => grantType === "refresh_token").length;
+}
+
+async function startService(): Promise<void> {
+  await redis?.admin.flushall();
+  port = await freePort();
+  // Every other renewal is the same request as the one before it, and every other brings a refresh token.
+  const redirectUri = at("/auth/retail-pos/callback");
+  sandbox = await startSandbox({ rotation: "sometimes", redirectUri });
+}
+
+async function connect(): Promise<void> {
+  const { baseUrl, application } = sandbox;
+  const client = retailPos({ authUrl: sandbox.authUrl, baseUrl, ...application, ...tokens() });
+  await client.connect(await client.exchange(store, String(sandbox.approve(store).searchParams.get("code"))));
+}
+
+function tokens() {
+  if (!redis) throw new Error("there is no redis-server");
+  return redisTokens({ client: redis.admin });
+}
+
+function settings() {
+  return {
+    PORT: String(port),
+    REDIS_URL: String(redis?.url),
+    RETAIL_POS_AUTH_URL: sandbox.authUrl,
+    RETAIL_POS_BASE_URL: sandbox.baseUrl,
+    RETAIL_POS_CLIENT_ID: sandbox.application.clientId,
+    RETAIL_POS_CLIENT_SECRET: sandbox.application.clientSecret,
+    RETAIL_POS_REDIRECT_URI: sandbox.application.redirectUri,
+    SESSION_SECRET: "a secret of the tests, longer than 32 letters",
+  };
+}
+
+function at(path: string): string {
+  return `http://localhost:${port}${path}`;
+}
+
+function dependenciesOf(version: number, react: number): Record<string, string> {
+  const ours = ["core", "login", "store-redis"].map((name) => `@retail-pos/${name}`);
+  return {
+    next: `^${version}`,
+    ...{ react: `^${react}`, "react-dom": `^${react}`, "@types/react": `^${react}`, "@types/node": "^20" },
+    ...{ ioredis: "^6", jose: "^6", typescript: "^5" },
+    ...Object.fromEntries(ours.map((name) => [name, `file:${tarballs.get(name)}`])),
+  };
+}

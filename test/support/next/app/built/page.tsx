@@ -1,0 +1,1 @@
+export { ApiCall as default } from "../api-call";

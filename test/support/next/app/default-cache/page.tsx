@@ -1,0 +1,3 @@
+export { default } from "../search/page";
+
+export const fetchCache = "default-cache";

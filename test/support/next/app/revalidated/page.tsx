@@ -1,0 +1,3 @@
+export { ApiCall as default } from "../api-call";
+
+export const revalidate = 1;
