@@ -1,3 +1,4 @@
+import { longestPauseAfter } from "../tokens/renewal-back-off.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
@@ -26,7 +27,6 @@ interface Known {
   refusedAt: number;
 }
 
-const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
 /** The part of the rate limit that is kept for renewals. */
 const RESERVE = 0.1;
@@ -79,7 +79,7 @@ const NOTHING: Known = { seenAt: 0, refused: 0, refusedAt: 0 };
 /** When the pause after refused codes ends; 0 if there is none, or the clock was set back. */
 function afterRefusal({ refused, refusedAt }: Known, now: number): number {
   if (refused === 0 || now < refusedAt) return 0;
-  return refusedAt + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(refused - 1, 10));
+  return refusedAt + Math.min(LONGEST_PAUSE_MS, longestPauseAfter(refused));
 }
 
 /** When the rate limit resets, if only the reserve remains; else 0. */

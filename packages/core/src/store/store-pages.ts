@@ -1,3 +1,5 @@
+import { checksum } from "../vocabulary/token-set-versions.js";
+
 /** The most retailers that one page may have. */
 export const MOST_ON_A_PAGE = 10_000;
 
@@ -64,11 +66,4 @@ function textIn(encoded: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** FNV-1a, 32 bits. It finds mistakes only: an attacker who can pass a forged cursor can ask for every page anyway. */
-function checksum(text: string): string {
-  let hash = 0x811c9dc5;
-  for (const unit of text) hash = Math.imul(hash ^ (unit.codePointAt(0) as number), 0x01000193);
-  return (hash >>> 0).toString(36).padStart(7, "0");
 }

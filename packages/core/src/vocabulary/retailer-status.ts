@@ -1,5 +1,5 @@
 import { type DomainPrefix, parseDomainPrefix } from "./domain-prefix.js";
-import type { TokenSet } from "./token-set.js";
+import { isInstant, type TokenSet } from "./token-set.js";
 
 /** Facts about a connected retailer, without a token. */
 export interface RetailerStatus {
@@ -63,12 +63,7 @@ export function statusOf({ domainPrefix, access, issuedAt, refusedAt, scope }: T
   };
 }
 
-function isInstant(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value);
-}
-
-/** Whether a value is a domain prefix as `parseDomainPrefix` returns it. */
-export function isDomainPrefix(text: unknown): text is DomainPrefix {
+function isDomainPrefix(text: unknown): text is DomainPrefix {
   try {
     return parseDomainPrefix(text) === text;
   } catch {

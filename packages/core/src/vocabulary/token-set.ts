@@ -130,7 +130,8 @@ function isGiven<T>(value: T | null | undefined): value is T {
   return value !== undefined && value !== null;
 }
 
-function isInstant(value: unknown): value is number {
+/** Epoch milliseconds. */
+export function isInstant(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
