@@ -14,7 +14,7 @@ import { memoryStore } from "./store/memory-store.js";
 import { backOff as newBackOff } from "./tokens/renewal-back-off.js";
 import { storedTokens } from "./tokens/stored-tokens.js";
 import type { DomainPrefix } from "./vocabulary/domain-prefix.js";
-import { tell, tokenEvents } from "./vocabulary/events.js";
+import { tokenEvents } from "./vocabulary/events.js";
 import type { RetailerStatus } from "./vocabulary/retailer-status.js";
 import type { TokenSet } from "./vocabulary/token-set.js";
 import { versionsOf } from "./vocabulary/token-set-versions.js";
@@ -118,12 +118,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const events = tokenEvents(observe, clock);
   const versions = versionsOf(clientId);
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
-  const endpoint = tokenEndpoint({
-    ...checked,
-    onRateLimit: loginBackOff.answered,
-    onCodeRefused: loginBackOff.codeRefused,
-    onRequest: (request) => tell(observe, { type: "token_request", at: clock(), ...request }),
-  });
+  const endpoint = tokenEndpoint({ ...checked, events, logins: loginBackOff });
   const store = checkedStore(checked.store ?? memoryStore(), versions, events.storeFailed);
   const app = { ...checked, store, lock, events, versions, endpoint, backOff };
   const tokens = storedTokens(app);

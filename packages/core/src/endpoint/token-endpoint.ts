@@ -1,14 +1,9 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
+import type { TokenEvents } from "../vocabulary/events.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 import { failureOf, usableResponse } from "./token-answer-check.js";
-import {
-  type ExchangeExtra,
-  type Grant,
-  type GrantOptions,
-  type GrantType,
-  tokenGrants,
-} from "./token-grants.js";
+import { type ExchangeExtra, type Grant, type GrantOptions, tokenGrants } from "./token-grants.js";
 import { type Answer, type PostOptions, post } from "./token-post.js";
 import type { TokenResponse } from "./token-response.js";
 
@@ -58,28 +53,12 @@ type Sent = Pick<TokenAnswer, "requestedAt" | "beganAt">;
 
 export interface TokenEndpointOptions extends GrantOptions, PostOptions {
   clock: () => number;
-  /** Called after each request. */
-  onRequest?: (request: TokenRequest) => void;
-  /** Called with the rate limit of each answer that has one, success or failure (section 8). */
-  onRateLimit?: (domainPrefix: DomainPrefix, rateLimit: RateLimit) => void;
-}
-
-/** One request and its result. */
-export interface TokenRequest {
-  readonly domainPrefix: DomainPrefix;
-  readonly grant: GrantType;
-  /** When it was sent, epoch milliseconds by the real clock. */
-  readonly startedAt: number;
-  /** How long it took with its body, milliseconds by the real clock. */
-  readonly tookMs: number;
-  /** The HTTP status, if there was an answer. */
-  readonly status?: number;
-  /** Why there is no usable answer. */
-  readonly error?: unknown;
+  /** Told of each request, once it is over. */
+  events?: Pick<TokenEvents, "tokenRequest">;
 }
 
 export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
-  const { clock, onRequest, onRateLimit } = options;
+  const { clock, events, logins } = options;
   const grants = tokenGrants(options);
 
   return {
@@ -93,8 +72,8 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     const startedAt = Date.now();
     const beganAt = performance.now();
     let status: number | undefined;
-    const report = (error?: unknown) =>
-      onRequest?.({
+    const told = (error?: unknown) =>
+      events?.tokenRequest({
         domainPrefix: grant.domainPrefix,
         grant: grant.type,
         startedAt,
@@ -137,7 +116,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   /** @throws {RetailPosError} the answer has no usable tokens. */
   function tokensIn(answer: Answer, grant: Grant, { requestedAt, beganAt }: Sent): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
-    if (rateLimit) onRateLimit?.(grant.domainPrefix, rateLimit);
+    if (rateLimit) logins?.answered(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {
       const now = clock();
       throw new RateLimitedError(retryAtOf(rateLimit, now), now, rateLimit, grant);

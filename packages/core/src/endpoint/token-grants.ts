@@ -1,10 +1,6 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import {
-  ReconnectRequiredError,
-  RefusedEarlyError,
-  type RetailPosError,
-  TokenEndpointError,
-} from "../vocabulary/errors.js";
+import { ReconnectRequiredError, type RetailPosError, TokenEndpointError } from "../vocabulary/errors.js";
+import type { RateLimit } from "../vocabulary/rate-limit.js";
 
 /** `grant_type` (4.2, 4.3). */
 export type GrantType = "authorization_code" | "refresh_token";
@@ -37,8 +33,15 @@ export interface GrantOptions {
   clientId: string;
   clientSecret: string;
   redirectUri: string | undefined;
-  /** Called for each code that the service refused. */
-  onCodeRefused?: (domainPrefix: DomainPrefix) => void;
+  logins?: LoginNews;
+}
+
+/** Told what the next logins of a retailer have to know. */
+export interface LoginNews {
+  /** The rate limit in an answer, good or bad, to a login or a renewal (section 8). */
+  answered(domainPrefix: DomainPrefix, rateLimit: RateLimit): void;
+  /** The service refused a code. */
+  codeRefused(domainPrefix: DomainPrefix): void;
 }
 
 /** The two grants of one application. */
@@ -54,7 +57,7 @@ export interface Grants {
 }
 
 export function tokenGrants(options: GrantOptions): Grants {
-  const { clientId, clientSecret, onCodeRefused } = options;
+  const { clientId, clientSecret, logins } = options;
   const application = { client_id: clientId, client_secret: clientSecret };
 
   return {
@@ -68,7 +71,7 @@ export function tokenGrants(options: GrantOptions): Grants {
         ...application,
       };
       const refused = (status: number, errorDescription: string | undefined) => {
-        onCodeRefused?.(domainPrefix);
+        logins?.codeRefused(domainPrefix);
         return codeRefused(domainPrefix, status, errorDescription);
       };
       return { type, domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse };

@@ -1,19 +1,17 @@
+import type { LoginNews } from "../endpoint/token-grants.js";
 import { longestPauseAfter } from "../tokens/renewal-back-off.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 
 /**
- * Keeps a part of a retailer's rate limit for its renewals (behaviour 7). Without it, an attacker could use up the
- * limit with forged callbacks: each has a made-up code and the retailer's domain prefix, and causes one token request.
+ * Keeps logins from using up what a connected store's renewals need (behaviour 7). Anybody can make a callback with a
+ * made-up code and somebody else's domain prefix, and each costs that retailer's token endpoint a request.
+ * After a refused code the next one waits 1 s, doubling to 10 s.
  */
-export interface LoginBackOff {
-  /** The error for a login now; `undefined` if its code may be sent. */
+export interface LoginBackOff extends LoginNews {
+  /** The error for a login that is wanted now; `undefined` if its code may be sent. */
   exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Records the rate limit in an answer of the token endpoint, to a login or a renewal. */
-  answered(domainPrefix: DomainPrefix, rateLimit: RateLimit): void;
-  /** The service refused a code: the next exchange waits 1 s, doubling to 10 s. */
-  codeRefused(domainPrefix: DomainPrefix): void;
   succeeded(domainPrefix: DomainPrefix): void;
 }
 

@@ -104,13 +104,11 @@ export type RetailPosEvent =
       readonly error: unknown;
     });
 
-/** Tells an observer. */
-export function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
-  if (observe) callSafely(() => observe(event));
-}
+/** One request to the token endpoint, and what became of it. */
+export type TokenRequest = Omit<Extract<RetailPosEvent, { type: "token_request" }>, "type" | "at">;
 
-/** Calls a function of the application's. If it throws, or rejects with a promise of any realm, that is ignored. */
-export function callSafely(call: () => unknown): void {
+/** Tells an observer; one that throws or rejects disturbs nothing, also if its promise is of another realm. */
+function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
   try {
     const answer = call();
     // If its `then` throws, the promise around it rejects.
@@ -126,6 +124,7 @@ function isObject(value: unknown): boolean {
 
 /** Tells `observe` of everything that happens to stored tokens. */
 export interface TokenEvents {
+  tokenRequest(request: TokenRequest): void;
   connected(domainPrefix: DomainPrefix): void;
   disconnected(domainPrefix: DomainPrefix): void;
   /** @param beganAt when the token request was sent, by `performance.now()`. */
@@ -153,6 +152,7 @@ export function tokenEvents(
 
   return {
     callerFailed,
+    tokenRequest: (request) => tell(observe, { type: "token_request", at: clock(), ...request }),
     connected: (domainPrefix) => tell(observe, { type: "connected", domainPrefix, at: clock() }),
     disconnected: (domainPrefix) => tell(observe, { type: "disconnected", domainPrefix, at: clock() }),
     renewed(stored, next, beganAt) {
