@@ -28,9 +28,8 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
   }
 }
 
-/** The source of a regular expression: characters that servers drop from a path. */
-const UNSEEN = "[\\p{Cc}\\p{Cf}\\s\\ufffd]";
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the search is for control characters.
+const UNSEEN = /[\p{Cc}\p{Cf}\s\ufffd]/gu;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const CONTROL_OR_BACKSLASH = /[\u0000-\u001f\u007f-\u009f\\]/;
 
 /** The address that the platform's `fetch` would use. The `url` of a subclass may differ from it. */
@@ -93,6 +92,6 @@ function decodedOnce(text: string): string {
 function withoutTrimmings(part: string): string {
   return part
     .replace(/[;?#\0].*$/s, "")
-    .replace(new RegExp(UNSEEN, "gu"), "")
+    .replace(UNSEEN, "")
     .replace(/[\u3002\uff61]/g, ".");
 }

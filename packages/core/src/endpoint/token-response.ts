@@ -30,17 +30,15 @@ export function readTokenResponse(
 ): TokenResponse | undefined {
   const fields = jsonObject(body);
   if (!fields) return undefined;
-  const { access_token, refresh_token } = fields;
+  const { access_token: value, refresh_token: refreshToken, scope, domain_prefix: named } = fields;
   const expiresAt = expiryOf(fields, requestedAt);
-  const response: { -readonly [field in keyof TokenResponse]: TokenResponse[field] } = {
+  return {
+    ...(isBearerValue(value) && { access: { value, ...(expiresAt !== undefined && { expiresAt }) } }),
+    ...(typeof refreshToken === "string" && refreshToken !== "" && { refreshToken }),
+    ...(isScope(scope) && { scope }),
+    ...(namesAnother(named, domainPrefix) && { otherRetailer: true }),
     oddities: odditiesOf(fields),
   };
-  if (isUsableBearer(access_token))
-    response.access = expiresAt === undefined ? { value: access_token } : { value: access_token, expiresAt };
-  if (typeof refresh_token === "string" && refresh_token !== "") response.refreshToken = refresh_token;
-  if (isScope(fields["scope"])) response.scope = fields["scope"];
-  if (namesAnother(fields["domain_prefix"], domainPrefix)) response.otherRetailer = true;
-  return response;
 }
 
 /** As a number: see scripts/bundle.mjs. */
@@ -75,12 +73,12 @@ function expiryOf({ expires_in, expires }: Record<string, unknown>, requestedAt:
   return candidates.find((at) => at !== undefined && at > requestedAt);
 }
 
-/** Scope tokens with a space between them (RFC 6749, section 3.3), at most 4,096 characters. */
+/** Scope tokens with a space between (RFC 6749, section 3.3). */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
+
+/** No longer than anybody's list of permissions. */
 function isScope(value: unknown): value is string {
-  const token = "[\\x21\\x23-\\x5b\\x5d-\\x7e]+";
-  return (
-    typeof value === "string" && value.length <= 4096 && new RegExp(`^${token}( ${token})*$`).test(value)
-  );
+  return typeof value === "string" && value.length <= 4096 && SCOPE.test(value);
 }
 
 function seconds(value: unknown): number | undefined {

@@ -1,16 +1,6 @@
 /** An error with more objects than this is not searched; core then assumes that it shows a secret. */
 const MOST_OBJECTS = 50_000;
 
-type Inspect = typeof import("node:util").inspect;
-
-/**
- * Node's `util.inspect`, loaded when the first error needs it, because an import would slow down the start. Runtimes
- * without it get `undefined`.
- */
-let inspect: Inspect | undefined;
-const inspector = (): Inspect | undefined =>
-  (inspect ??= globalThis.process?.getBuiltinModule?.("node:util")?.inspect);
-
 /**
  * Everything that can be read from a value or printed of it, as one text; `undefined` if a part cannot be read.
  */
@@ -91,7 +81,7 @@ export function read(value: unknown, key: string | symbol): unknown {
 
 /** The value as the console prints it, with and without its own `inspect` method: either may show more. */
 function printed(value: unknown): string[] {
-  const print = inspector();
+  const print = globalThis.process?.getBuiltinModule?.("node:util")?.inspect; // other runtimes have none
   if (!print) return [];
   const all = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
   return [print(value, all), print(value, { ...all, customInspect: false, getters: true })];

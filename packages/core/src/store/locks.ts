@@ -69,13 +69,12 @@ export function underLock<T>(
 ): Promise<T> {
   const start = inCallersContext(work);
   return new Promise((resolve, reject) => {
-    let isSettled = false;
-    // `soon` lets the lock send its release first. It keeps the order, so the work's result comes before the lock's.
-    const succeed = (value: T) => soon(() => settle(() => resolve(value)));
-    const fail = (error: () => unknown) => soon(() => settle(() => reject(error())));
+    // A turn later the lock has asked for its release. In order, so that the work's own result comes first and counts.
+    const succeed = (value: T) => soon(() => resolve(value));
+    const fail = (error: unknown) => soon(() => reject(error));
     const atWork = () => {
       const result = start();
-      result.then(succeed, (error) => fail(() => error));
+      result.then(succeed, fail);
       return result;
     };
     if (progress) progressOf.set(atWork, progress);
@@ -86,18 +85,11 @@ export function underLock<T>(
         if (result !== undefined) succeed(result);
         return result;
       });
-    const locked = (async () => lock(key, atWork, insteadOfWork))();
-    locked.then(
-      () => fail(() => lockFailed("it did not run its work")),
-      (error) => fail(() => lockFailed(error)),
+    const over = (async () => lock(key, atWork, asked))();
+    over.then(
+      () => fail(lockFailed("it did not run its work")),
+      (error) => fail(lockFailed(error)),
     );
-
-    /** Takes a function, so that an error and its stack are made only if the caller gets it. */
-    function settle(how: () => void): void {
-      if (isSettled) return;
-      isSettled = true;
-      how();
-    }
   });
 }
 

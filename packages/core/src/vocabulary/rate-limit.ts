@@ -25,11 +25,11 @@ export function parseRateLimit(
   const reset = wholeNumber(header(headers, "x-ratelimit-reset"));
   const resetAt = reset !== undefined && reset < LAST_PLAUSIBLE_SECOND ? reset * 1000 : undefined;
   if (limit === undefined && remaining === undefined && resetAt === undefined) return undefined;
-  const rateLimit: { -readonly [field in keyof RateLimit]: RateLimit[field] } = {};
-  if (limit !== undefined) rateLimit.limit = limit;
-  if (remaining !== undefined) rateLimit.remaining = remaining;
-  if (resetAt !== undefined) rateLimit.resetAt = resetAt;
-  return rateLimit;
+  return {
+    ...(limit !== undefined && { limit }),
+    ...(remaining !== undefined && { remaining }),
+    ...(resetAt !== undefined && { resetAt }),
+  };
 }
 
 const MINUTE_MS = 60_000;

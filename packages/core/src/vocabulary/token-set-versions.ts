@@ -8,8 +8,7 @@ export interface Versions {
   isForeign(version: string): boolean;
 }
 
-const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const SUFFIX = /~[0-9a-z]{7}$/;
+const MARK = /~[0-9a-z]{7}$/;
 
 /**
  * A version carries a suffix made from the client id. Two applications that share a store by mistake would otherwise
@@ -18,7 +17,7 @@ const SUFFIX = /~[0-9a-z]{7}$/;
 export function versionsOf(clientId: string): Versions {
   const mark = `~${checksum(clientId)}`;
   return {
-    next: () => randomText() + mark,
+    next: () => crypto.randomUUID() + mark,
     own: (version) => (version.endsWith(mark) ? version : version + mark),
     isForeign: (version) => MARK.test(version) && !version.endsWith(mark),
   };
@@ -34,17 +33,6 @@ export function versionsOf(clientId: string): Versions {
  */
 export function areOfTwoApplications(one: string, other: string): boolean {
   return SUFFIX.test(one) && SUFFIX.test(other) && one.slice(-8) !== other.slice(-8);
-}
-
-/** 90 random bits of a UUID (RFC 9562) in 16 characters: only the versions of one retailer need to differ. */
-function randomText(): string {
-  const hex = crypto.randomUUID().replaceAll("-", "");
-  let text = "";
-  for (let at = 0; at < 24; at += 3) {
-    const twelveBits = Number.parseInt(hex.slice(at, at + 3), 16);
-    text += `${BASE64URL[twelveBits >> 6]}${BASE64URL[twelveBits & 63]}`;
-  }
-  return text;
 }
 
 /** FNV-1a, 32 bits, as seven digits and letters. It catches mistakes; it does not stop anybody who wants to forge it. */
