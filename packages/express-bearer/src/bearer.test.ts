@@ -1,9 +1,8 @@
-import { memoryStore, retailPos } from "@retail-pos/core";
+import { retailPos } from "@retail-pos/core";
 import express5 from "express";
 import express4 from "express4";
 import { expect, test } from "vitest";
 import { answerTo, bearerStory } from "../../../test/support/bearer-story.js";
-import { withOtherPromise } from "../../../test/support/other-promise.js";
 import { bearer } from "./index.js";
 
 for (const [name, express] of [
@@ -23,45 +22,6 @@ for (const [name, express] of [
     },
   });
 }
-
-test("a request with a live token goes on in the same tick", async () => {
-  const pos = retailPos({
-    authUrl: "https://login.example.com",
-    baseUrl: "https://{domain_prefix}.example.com",
-    clientId: "id",
-    clientSecret: "secret",
-    redirectUri: "https://app.example.net/callback",
-    store: memoryStore(),
-    fetch: async () =>
-      Response.json({ access_token: "access", refresh_token: "refresh", expires_in: 86_400 }),
-  });
-  await pos.connect(await pos.exchange("shop", "code"));
-  const middleware = bearer({ client: pos, retailer: () => "shop" });
-  let isNext = false;
-  const [req, res] = [{ headers: {} }, {}] as unknown as Parameters<typeof middleware>;
-  middleware(req, res, () => {
-    isNext = true;
-  });
-  expect(isNext).toBe(true);
-});
-
-test("a request waits for its token also where `Promise` was replaced, as zone.js does it", async () => {
-  const client = { retailer: () => ({ token: async () => ({ value: "access" }) }) } as never;
-  const middleware = bearer({ client, retailer: () => "shop" });
-  const [req, res] = [{ headers: {} }, {}] as unknown as Parameters<typeof middleware>;
-  let wasNextCalled = false;
-  const next = new Promise<void>((resolve) => {
-    withOtherPromise(() =>
-      middleware(req, res, () => {
-        wasNextCalled = true;
-        resolve();
-      }),
-    );
-  });
-  expect(wasNextCalled).toBe(false);
-  await next;
-  expect(req.retailPos.authorization).toBe("Bearer access");
-});
 
 for (const reason of [undefined, null, "route", "router", 0]) {
   test(`a retailer option that fails with ${JSON.stringify(reason)} is an error, never a way on`, async () => {

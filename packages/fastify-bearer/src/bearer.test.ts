@@ -2,11 +2,15 @@ import { NotConnectedError, retailPos } from "@retail-pos/core";
 import Fastify, { type FastifyRequest } from "fastify";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { answerTo, bearerStory, optionsOf } from "../../../test/support/bearer-story.js";
-import { withOtherPromise } from "../../../test/support/other-promise.js";
 import { bearer, type RequestBearer } from "./index.js";
 
 const headerOf = ({ headers }: FastifyRequest, name: string) => headers[name] as string | undefined;
 const personalToken = { baseUrl: "https://{domain_prefix}.example.com", domainPrefix: "shop", token: "t" };
+const client = retailPos({
+  baseUrl: "https://{domain_prefix}.example.com",
+  clientId: "id",
+  clientSecret: "secret",
+});
 
 bearerStory({
   name: "Fastify 5",
@@ -23,39 +27,8 @@ bearerStory({
   },
 });
 
-test("a request with a live token goes on in the same tick", () => {
-  let isNext = false;
-  bearer({ personalToken })({ raw: { headers: {} } } as FastifyRequest, {}, () => {
-    isNext = true;
-  });
-  expect(isNext).toBe(true);
-});
-
-test("a request waits for its token also where `Promise` was replaced, as zone.js does it", async () => {
-  const client = { retailer: () => ({ token: async () => ({ value: "access" }) }) } as never;
-  const hook = bearer({ client, retailer: () => "shop" });
-  const request = { raw: { headers: {} } } as FastifyRequest;
-  let isDone = false;
-  const done = new Promise<void>((resolve) => {
-    withOtherPromise(() =>
-      hook(request, {}, () => {
-        isDone = true;
-        resolve();
-      }),
-    );
-  });
-  expect(isDone).toBe(false);
-  await done;
-  expect(request.retailPos.authorization).toBe("Bearer access");
-});
-
 for (const reason of [undefined, null, "route", 0]) {
   test(`a retailer option that fails with ${JSON.stringify(reason)} is an error, never a way on`, async () => {
-    const client = retailPos({
-      baseUrl: "https://{domain_prefix}.example.com",
-      clientId: "id",
-      clientSecret: "secret",
-    });
     const atOnce = () => {
       throw reason;
     };
@@ -101,6 +74,9 @@ describe("request.retailPos", () => {
         return request.params.id;
       },
     );
+    const storeOf = (request: FastifyRequest<{ Params: { store: string } }>) => request.params.store;
+    app.get("/stores/:store", { preHandler: bearer({ client, retailer: storeOf }) }, async () => "passed");
+    app.get("/header", { preHandler: bearer({ client, retailer: ({ headers }) => headers.host }) }, () => "");
     app.addHook("onRequest", hook);
     const http2 = Fastify({ http2: true });
     http2.get("/:id", { preHandler: hook }, async (request) => request.retailPos.domainPrefix);

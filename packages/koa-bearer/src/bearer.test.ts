@@ -4,7 +4,6 @@ import Koa2 from "koa2";
 import { expect, test } from "vitest";
 import { answerTo, bearerStory } from "../../../test/support/bearer-story.js";
 import { listen } from "../../../test/support/listen.js";
-import { withOtherPromise } from "../../../test/support/other-promise.js";
 import { bearer } from "./index.js";
 
 for (const [name, Koa] of [
@@ -48,18 +47,3 @@ for (const [name, Koa] of [
     });
   }
 }
-
-test("a request waits for its token also where `Promise` was replaced, as zone.js does it", async () => {
-  const client = { retailer: () => ({ token: async () => ({ value: "access" }) }) } as never;
-  const middleware = bearer({ client, retailer: () => "shop" });
-  const ctx = { state: {}, req: { headers: {} } } as Parameters<typeof middleware>[0];
-  let isNext = false;
-  const gone = withOtherPromise(() =>
-    middleware(ctx, async () => {
-      isNext = true;
-    }),
-  );
-  expect(isNext).toBe(false);
-  await gone;
-  expect(ctx.state.retailPos.authorization).toBe("Bearer access");
-});

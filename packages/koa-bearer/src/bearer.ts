@@ -1,5 +1,5 @@
 import { type BearerOptions, type RequestBearer, requestBearer } from "@retail-pos/core";
-import type { Context, Middleware, Next } from "koa";
+import type { Context, Next } from "koa";
 
 declare module "koa" {
   interface DefaultState {
@@ -13,48 +13,18 @@ declare module "koa" {
  * middleware runs, and puts it on `ctx.state.retailPos`. Errors are thrown as core's classes, with
  * `status`, `expose` and `Retry-After`, which Koa's default handler honours.
  *
+ * `retailer` may be written for a route's own context, such as the `RouterContext` of `@koa/router`.
+ *
  * @throws {TypeError} naming the option that is wrong.
  */
-export function bearer(options: BearerOptions<Context>): Middleware {
+export function bearer<Asked extends Context = Context>(
+  options: BearerOptions<Asked>,
+): (ctx: Asked, next: Next) => Promise<void> {
   const bearerOf = requestBearer(options);
-  return (ctx, next) => {
-    // Not an async function: koa makes a promise of its own, and a second one costs each request another turn.
-    let found: ReturnType<typeof bearerOf>;
-    try {
-      found = bearerOf(ctx, ctx.req);
-    } catch (error) {
-      return Promise.reject(asError(error));
-    }
-    return isComing(found) ? later(ctx, found, next) : goOn(ctx, found, next);
+  return async (ctx, next) => {
+    const retailPos = await bearerOf(ctx, ctx.req);
+    if (retailPos) ctx.state.retailPos = retailPos;
+    else delete (ctx.state as Partial<typeof ctx.state>).retailPos; // a bearer before this one may have set it
+    await next();
   };
-}
-
-/** Not `instanceof`: where `Promise` was replaced (zone.js), core's is of another class. */
-function isComing(
-  found: ReturnType<ReturnType<typeof requestBearer>>,
-): found is Promise<RequestBearer | undefined> {
-  return typeof (found as Promise<unknown> | undefined)?.then === "function";
-}
-
-/** A function of its own: only requests that wait pay for the variables that an async function keeps on the heap. */
-async function later(ctx: Context, coming: Promise<RequestBearer | undefined>, next: Next): Promise<void> {
-  let retailPos: RequestBearer | undefined;
-  try {
-    retailPos = await coming;
-  } catch (error) {
-    throw asError(error);
-  }
-  return goOn(ctx, retailPos, next);
-}
-
-/** Koa does not answer at all if `undefined` or `null` is thrown, and `retailer` may throw anything. */
-function asError(error: unknown): unknown {
-  const isOne = typeof error === "object" && error !== null;
-  return isOne ? error : new Error("The `retailer` option threw what is no error", { cause: error });
-}
-
-function goOn(ctx: Context, retailPos: RequestBearer | undefined, next: Next): Promise<void> {
-  if (retailPos) ctx.state.retailPos = retailPos;
-  else delete (ctx.state as { retailPos?: RequestBearer }).retailPos; // a bearer before this one set it
-  return next();
 }

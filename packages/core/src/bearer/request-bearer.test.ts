@@ -35,14 +35,6 @@ describe("a request's bearer", () => {
     expect(calls).toEqual(["https://shop.retail.example/api/products Bearer access-1"]);
   });
 
-  test("is there in the same tick where a live token is held", async () => {
-    const { pos } = await connected();
-    expect(requestBearer({ client: pos, retailer: () => "shop" })({}, { headers: {} })).toMatchObject({
-      accessToken: "access-1",
-    });
-    expect(requestBearer({ personalToken })({}, { headers: {} })).toMatchObject({ accessToken: "personal" });
-  });
-
   test("comes later where the retailer comes later", async () => {
     const { pos } = await connected();
     // biome-ignore lint/suspicious/noThenProperty: a query builder's query is such an object
@@ -83,7 +75,7 @@ describe("a request's bearer", () => {
     const bearer = await requestBearer({ personalToken })({}, { headers: {} });
     expect(() => Object.assign(bearer ?? {}, { accessToken: "changed" })).toThrow(TypeError);
     expect(Object.keys(bearer ?? {})).not.toContain("accessToken");
-    expect(JSON.stringify({ bearer })).not.toContain("personal");
+    expect(JSON.stringify({ bearer, copy: { ...bearer } })).not.toContain("personal");
   });
 });
 
@@ -236,6 +228,20 @@ describe("optional does not cover what is wrong:", () => {
     }
   });
 
+  for (const reason of [undefined, null, "route", 0]) {
+    test(`what is no error is the cause of one: ${JSON.stringify(reason)}`, async () => {
+      const { pos } = await connected();
+      const atOnce = () => {
+        throw reason;
+      };
+      for (const retailer of [atOnce, () => Promise.reject(reason)]) {
+        const error = await failureOf(() => requestBearer({ client: pos, retailer, optional: true })({}));
+        expect(error).toBeInstanceOf(Error);
+        expect(error).toMatchObject({ cause: reason });
+      }
+    });
+  }
+
   test("one request that failed does not poison the next", async () => {
     const { pos } = await connected();
     const bearerOf = requestBearer<string>({ client: pos, retailer: (name) => name });
@@ -255,9 +261,9 @@ describe("the request's own authorization header", () => {
       },
     };
     const options = { client: pos, retailer: () => "shop" };
-    expect(requestBearer(options)({}, unread)).toMatchObject({ accessToken: "access-1" });
+    expect(await requestBearer(options)({}, unread)).toMatchObject({ accessToken: "access-1" });
     expect(
-      requestBearer({ ...options, optional: true, retailer: () => undefined })({}, unread),
+      await requestBearer({ ...options, optional: true, retailer: () => undefined })({}, unread),
     ).toBeUndefined();
   });
 
@@ -270,7 +276,7 @@ describe("the request's own authorization header", () => {
         headers: { authorization: theirs, accept: "*/*" },
       });
       const bearerOf = requestBearer({ client: pos, retailer: () => name, optional: true, header: true });
-      const bearer = bearerOf({}, request);
+      const bearer = await bearerOf({}, request);
       expect([...request.headers]).toEqual([
         ["accept", "*/*"],
         ...(name ? [["authorization", (bearer as RequestBearer).authorization]] : []),
@@ -292,15 +298,15 @@ describe("the request's own authorization header", () => {
     for (const message of messages as RequestMessage[]) {
       for (const name of ["shop", undefined]) {
         const bearerOf = requestBearer({ client: pos, retailer: () => name, optional: true, header: true });
-        expect(() => bearerOf({}, message)).toThrow(TypeError);
-        expect(() => bearerOf({}, message)).toThrow(/^header: true needs/);
+        await expect(bearerOf({}, message)).rejects.toThrow(TypeError);
+        await expect(bearerOf({}, message)).rejects.toThrow(/^header: true needs/);
       }
     }
   });
 
   test("is not needed without `header`, nor is a message", async () => {
     const { pos } = await connected();
-    expect(requestBearer({ client: pos, retailer: () => "shop" })({})).toMatchObject({
+    expect(await requestBearer({ client: pos, retailer: () => "shop" })({})).toMatchObject({
       accessToken: "access-1",
     });
   });

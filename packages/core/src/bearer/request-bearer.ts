@@ -2,7 +2,6 @@ import { type PersonalTokenOptions, personalToken } from "../client/personal-tok
 import type { RetailerClient } from "../client/retailer-client.js";
 import type { RetailPos } from "../retail-pos.js";
 import { refuseMisspelt } from "../settings/option-checks.js";
-import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import {
   InvalidDomainPrefixError,
   isRetailPosError,
@@ -61,12 +60,11 @@ export interface PersonalBearer {
 const NAMES = ["client", "retailer", "personalToken", "optional", "header"];
 
 /**
- * The part of a bearer middleware that every framework needs. It returns a function that gets the bearer of one
- * request: without a promise if a valid token is cached, so that the request goes on in the same tick, else as a
- * promise. `undefined` means that the request goes on without a bearer (`optional`).
+ * The part of a bearer middleware that knows no framework. The function it returns obtains the bearer of one request;
+ * `undefined` means: go on without a bearer (`optional`).
  *
- * That function throws, or its promise rejects with, the errors of {@link RetailPos.retailer} and of the client's
- * `token`; a `NotConnectedError` also if `retailer` returned no name; and any error of `retailer` itself.
+ * Its promise rejects with the errors of {@link RetailPos.retailer} and of the client's `token`; with
+ * `NotConnectedError` also if `retailer` named nobody; and with any error of `retailer` itself. It never rejects with a text or with nothing.
  *
  * Its second argument is needed only with `header: true`: Node's request, or a web `Request`. It throws a `TypeError`
  * if the header cannot be set.
@@ -75,97 +73,42 @@ const NAMES = ["client", "retailer", "personalToken", "optional", "header"];
  */
 export function requestBearer<Context>(
   options: BearerOptions<Context>,
-): (
-  context: Context,
-  message?: RequestMessage,
-) => RequestBearer | undefined | Promise<RequestBearer | undefined> {
+): (context: Context, message?: RequestMessage) => Promise<RequestBearer | undefined> {
   refuseMisspelt(options, NAMES, { domainprefix: "retailer", retailpos: "client", pos: "client" });
   const clientOf = clientFor(options);
   const { optional = false, header = false } = options;
 
-  return (context, message) => {
+  return async (context, message) => {
+    let bearer: RequestBearer | undefined;
     try {
-      const client = clientOf(context);
-      if (!client) throw new NotConnectedError();
-      if (isThenable(client)) return later(client, message);
-      const now = client.tokenNow?.();
-      return now ? dressed(client, now, message) : later(client, message);
+      const client = await clientOf(context);
+      bearer = bearerOf(client, await client.token());
     } catch (error) {
-      return orWithout(error, message);
+      if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw asError(error);
     }
-  };
-
-  /** A function of its own: only requests that wait pay for the variables that an async function keeps on the heap. */
-  async function later(
-    coming: RetailerClient | Promise<RetailerClient | undefined>,
-    message?: RequestMessage,
-  ): Promise<RequestBearer | undefined> {
-    try {
-      const client = await coming;
-      if (!client) throw new NotConnectedError();
-      return dressed(client, client.tokenNow?.() ?? (await client.token()), message);
-    } catch (error) {
-      return orWithout(error, message);
-    }
-  }
-
-  function dressed(
-    client: RetailerClient,
-    { value }: AccessToken,
-    message: RequestMessage | undefined,
-  ): RequestBearer {
-    const bearer = new BearerOfRequest(client, value);
-    if (header) setAuthorization(message, bearer.authorization);
+    // Also without a bearer: a header that the caller sent must not look like ours.
+    if (header) setAuthorization(message, bearer?.authorization);
     return bearer;
-  }
-
-  function orWithout(error: unknown, message: RequestMessage | undefined): undefined {
-    if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw error;
-    if (header) setAuthorization(message, undefined); // an incoming header must not look like ours
-  }
+  };
 }
 
-/** A class because there is one for each request: getters on its prototype cost nothing, on an object they do. */
-class BearerOfRequest implements RequestBearer {
-  readonly domainPrefix: DomainPrefix;
-  readonly baseUrl: string;
-  readonly token: RetailerClient["token"];
-  readonly tokenNow: Required<RetailerClient>["tokenNow"];
-  readonly fetch: RetailerClient["fetch"];
-  readonly #accessToken: string;
-
-  constructor(client: RetailerClient, accessToken: string) {
-    this.domainPrefix = client.domainPrefix;
-    this.baseUrl = client.baseUrl;
-    // Own functions, because a bearer may be copied or destructured, and an application's own client may need `this`.
-    this.token = (ask) => client.token(ask);
-    this.tokenNow = () => client.tokenNow?.();
-    this.fetch = (input, init) => client.fetch(input, init);
-    this.#accessToken = accessToken;
-  }
-  get accessToken(): string {
-    return this.#accessToken;
-  }
-  get authorization(): string {
-    return `Bearer ${this.#accessToken}`;
-  }
+/** To a framework `next(undefined)` and `next("route")` are no errors, and `retailer` may throw anything. */
+function asError(error: unknown): unknown {
+  const isOne = typeof error === "object" && error !== null;
+  return isOne ? error : new Error("The `retailer` option threw what is no error", { cause: error });
 }
-
-type ClientOf<Context> = (
-  context: Context,
-) => RetailerClient | undefined | Promise<RetailerClient | undefined>;
 
 function clientFor<Context>({
   client,
   retailer,
   personalToken: personal,
-}: BearerOptions<Context>): ClientOf<Context> {
+}: BearerOptions<Context>): (context: Context) => Promise<RetailerClient> {
   if (personal !== undefined) {
     if (client !== undefined || retailer !== undefined) {
       throw new TypeError("personalToken replaces client and retailer: leave them out");
     }
     const one = personalToken(personal);
-    return () => one;
+    return async () => one;
   }
   if (typeof client?.retailer !== "function")
     throw new TypeError(`client must be what retailPos() returns, not ${kindOf(client)}`);
@@ -173,18 +116,27 @@ function clientFor<Context>({
     throw new TypeError(
       `retailer must be a function that says which retailer a request is for, not ${kindOf(retailer)}`,
     );
-  const known = (name: RetailerName) => {
-    if (name === undefined || name === null || name === false || name === "") return undefined;
+  return async (context) => {
+    const name = await retailer(context);
+    if (name === undefined || name === null || name === false || name === "") throw new NotConnectedError();
     if (typeof name !== "string")
       throw new InvalidDomainPrefixError(`the \`retailer\` option returned ${kindOf(name)}`);
     return client.retailer(name);
   };
-  return (context) => {
-    const name = retailer(context);
-    return isThenable(name) ? Promise.resolve(name).then(known) : known(name);
-  };
 }
 
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
+/** Its functions need no `this`: a bearer may be copied or taken apart, and an application's own client may need one. */
+function bearerOf(client: RetailerClient, { value }: AccessToken): RequestBearer {
+  const bearer: RetailerClient = {
+    domainPrefix: client.domainPrefix,
+    baseUrl: client.baseUrl,
+    token: (ask) => client.token(ask),
+    tokenNow: () => client.tokenNow?.(),
+    fetch: (input, init) => client.fetch(input, init),
+  };
+  // Getters that are not enumerable: no log, JSON or copy shows the token.
+  return Object.defineProperties(bearer, {
+    accessToken: { get: () => value },
+    authorization: { get: () => `Bearer ${value}` },
+  }) as RequestBearer;
 }
