@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { commitOf } from "./lib/commit.mjs";
 import { plot } from "./lib/plot.mjs";
-import { details, markdown, resultOf, writeBetweenMarkers } from "./lib/report.mjs";
+import { allDetails, details, resultOf, summary, writeBetweenMarkers } from "./lib/report.mjs";
 
 /** In the order of the document; a scenario that is not named here comes last. */
 const ORDER = [
@@ -13,8 +13,6 @@ const ORDER = [
   "herd-processes",
   "steady",
   "rate-limit",
-  "exchange",
-  "cold",
   "growth",
   "hosts",
   "fleet",
@@ -82,7 +80,8 @@ async function publish() {
   const last = JSON.parse(await readFile(file, "utf8").catch(() => "[]"));
   const results = all.flatMap(({ id }) => fresh.get(id) ?? last.find((result) => result.id === id) ?? []);
   await writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
-  await writeBetweenMarkers(new URL("performance.md", DOCS), markdown(results));
+  await writeBetweenMarkers(new URL("performance.md", DOCS), summary(results));
+  await writeFile(new URL("RESULTS.md", HERE), allDetails(results));
   await writeFile(new URL("performance.svg", DOCS), await plot(results));
 }
 

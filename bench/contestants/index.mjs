@@ -5,9 +5,7 @@ export const RENEWING = [
   "hand-written-promise-map",
   "google-auth-library",
   "simple-oauth2",
-  "badgateway-oauth2-client",
   "openid-client",
-  "oauth4webapi",
 ];
 
 /** Loads one contestant, and nothing of the others: `{ name, create(setup) }`. */

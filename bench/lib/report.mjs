@@ -30,45 +30,59 @@ function rounded(rows) {
   );
 }
 
-/** The whole of the figures as Markdown: of which commit, one line for each target, a table for each scenario. */
-export function markdown(results) {
-  return [origin(results), summary(results), ...results.map(details)].join("\n\n");
+/** Of which commit the figures are, and one line for each aim. */
+export function summary(results) {
+  return `${origin(results)}\n\n${aims(results)}`;
+}
+
+/** A document with a table for each scenario. */
+export function allDetails(results) {
+  const heading = "# Results\n\nWritten by `pnpm bench`; [what they mean](../docs/performance.md).";
+  return `${[heading, ...results.map(details)].join("\n\n")}\n`;
 }
 
 /** One whole run has one commit; of scenarios that ran by themselves each may have another. */
 function origin(results) {
   const commits = [...new Set(results.map(({ ran }) => ran.commit))];
   if (commits.length === 1) return `Every scenario ran at commit ${commits[0]}.`;
-  return `The scenarios ran at different commits (${commits.join("; ")}): each table names its own.`;
+  return `The scenarios ran at different commits: ${commits.join("; ")}.`;
 }
 
-function summary(results) {
-  const lines = results.flatMap((result) =>
-    result.targets.map((target, index) => {
-      const { figure, row = OURS, reached } = target;
-      const value = result.rows[row]?.[figure];
-      const first = index === 0 ? [result.title, result.floor] : ["", ""];
-      const what = `${result.figures[figure]}${row === OURS ? "" : ` (${row})`}`;
+/** Rows of ours with one aim for one figure share a line. */
+function aims(results) {
+  const lines = results.flatMap((result) => {
+    const aimed = result.targets.map((target) => ({ ...target, aim: aimOf(target, result) }));
+    const isFirst = ({ figure, aim }, index) =>
+      aimed.findIndex((other) => other.figure === figure && other.aim === aim) === index;
+    return aimed.filter(isFirst).map(({ figure, aim }, index) => {
+      const same = aimed.filter((other) => other.figure === figure && other.aim === aim);
       return [
-        ...first,
-        what,
-        `**${shown(value)}**`,
-        `${aim(target, shown(result.rows[target.noMoreThan]?.[figure]))} ${reached ? "✓" : "✗"}`,
+        index === 0 ? result.title : "",
+        result.figures[figure],
+        `**${range(same.map(({ row = OURS }) => result.rows[row]?.[figure]))}**`,
+        `${aim} ${same.every(({ reached }) => reached) ? "✓" : "✗"}`,
       ];
-    }),
-  );
-  return table([["scenario", "the floor", "figure", "ours", "target"], ...lines]);
+    });
+  });
+  return table([["scenario", "figure", "ours", "aim"], ...lines]);
 }
 
-export function details({ id, title, figures, ran, rows }) {
+const aimOf = (target, { rows }) => aim(target, shown(rows[target.noMoreThan]?.[target.figure]));
+
+function range(values) {
+  const [first, ...more] = [...new Set([...values].sort((one, other) => one - other).map(shown))];
+  return more.length === 0 ? first : `${first} to ${more.at(-1)}`;
+}
+
+export function details({ id, title, floor, figures, ran, rows }) {
   const keys = Object.keys(figures);
   const lines = Object.entries(rows).map(([row, values]) => [
     row.startsWith(OURS) ? `**${row}**` : row,
     ...keys.map((key) => shown(values[key])),
   ]);
-  const heading = `### ${title[0].toUpperCase()}${title.slice(1)}`;
+  const heading = `## ${title[0].toUpperCase()}${title.slice(1)}`;
   const rounds = ran.rounds === 1 ? "one round" : `${ran.rounds} rounds`;
-  const how = `\`pnpm bench --print ${id}\`: ${rounds} on Node ${ran.node.replace("v", "")}, commit ${ran.commit}`;
+  const how = `\`pnpm bench --print ${id}\`: ${rounds} on Node ${ran.node.replace("v", "")}, commit ${ran.commit}. The floor: ${floor}.`;
   return `${heading}\n\n${how}\n\n${table([["", ...Object.values(figures)], ...lines])}`;
 }
 
@@ -93,7 +107,7 @@ function table([head, ...lines]) {
 const BEGIN = "<!-- figures: written by `pnpm bench` -->";
 const END = "<!-- /figures -->";
 
-/** Puts the figures between the two markers of a document, and leaves the rest as it is. */
+/** Puts the text between the two markers of a document, and leaves the rest as it is. */
 export async function writeBetweenMarkers(file, text) {
   const document = await readFile(file, "utf8");
   const [before, rest] = document.split(BEGIN);

@@ -38,8 +38,6 @@ export function tokenServiceAt(address) {
     configure: (settings) => steer("configure", settings),
     /** `[{ retailer, accessToken, refreshToken, expiresAt }]`, as of a login that took place before. */
     issue: (retailers, lifetimeMs) => steer("issue", { retailers, lifetimeMs }),
-    /** Codes to exchange. */
-    codes: (retailer, count) => steer("codes", { retailer, count }),
     /** For each access token `{ retailer, issuedAt, expiresAt }`, or `null` where it was never issued. */
     issued: (values) => steer("issued", values),
     /** Answers 429 for at least so long; resolves with `{ resetAt }`, a whole second. */

@@ -26,7 +26,6 @@ const control = {
       const { accessToken, expiresAt } = newAccess(retailer, lifetimeMs);
       return { retailer, accessToken, refreshToken: newGrant(retailer), expiresAt };
     }),
-  codes: ({ retailer, count = 1 }) => Array.from({ length: count }, () => newGrant(retailer)),
   /** What is known of these access tokens; `null` for what was never issued. */
   issued: (values) => values.map((value) => issued.get(value) ?? null),
   /** 429 from now on. The header knows whole seconds, so it ends with the second in which `forMs` ends. */

@@ -1,7 +1,6 @@
 // Who shares one store among processes, and how.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OAuth2Client, OAuth2Fetch } from "@badgateway/oauth2-client";
 import { retailPos } from "@retail-pos/core";
 import { tokenSet } from "../../contestants/ours.mjs";
 import { APPLICATION } from "../../lib/service.mjs";
@@ -14,7 +13,6 @@ export const names = {
   "ours-sqlite": "ours, SQLite",
   "promise-map": "hand-written, promise map, tokens in Redis",
   "redis-lock": "hand-written, promise map and a lock in Redis",
-  badgateway: "@badgateway/oauth2-client, tokens in Redis",
 };
 
 /** Each contestant in one process: `{ bearer, steps, close }`; ours notes when it came to which step. */
@@ -26,7 +24,6 @@ export async function open(kind, engine, name, service) {
     floor: () => floor(service),
     "promise-map": () => promiseMap(service, store, (_, work) => work()),
     "redis-lock": () => promiseMap(service, store, redisLock(shared.client, name)),
-    badgateway: () => badgateway(service, store),
   }[kind];
   return {
     bearer: (bearer ?? (() => ours(service, watched(shared.tokens, steps))))(),
@@ -131,33 +128,6 @@ function redisLock(client, name) {
       await client.eval(release, 1, key, owner);
     }
   };
-}
-
-/** It joins the renewals of one process, and has hooks for a store. */
-function badgateway(service, store) {
-  const sources = new Map();
-  return async (retailer) => {
-    if (!sources.has(retailer)) sources.set(retailer, source(retailer));
-    return sources.get(retailer).getAccessToken();
-  };
-
-  function source(retailer) {
-    return new OAuth2Fetch({
-      client: new OAuth2Client({
-        clientId: APPLICATION.clientId,
-        clientSecret: APPLICATION.clientSecret,
-        tokenEndpoint: service.tokenUrl(retailer),
-        authenticationMethod: "client_secret_post",
-      }),
-      getNewToken: () => null, // only a person can log in again
-      async getStoredToken() {
-        const { access, refreshToken } = await store.load(retailer);
-        return { accessToken: access.value, expiresAt: access.expiresAt, refreshToken };
-      },
-      storeToken: (token) => store.save(tokenSet(retailer, token)),
-      scheduleRefresh: false,
-    });
-  }
 }
 
 async function refresh(service, retailer, refreshToken) {
