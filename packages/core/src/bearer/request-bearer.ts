@@ -64,7 +64,8 @@ const NAMES = ["client", "retailer", "personalToken", "optional", "header"];
  * `undefined` means: go on without a bearer (`optional`).
  *
  * Its promise rejects with the errors of {@link RetailPos.retailer} and of the client's `token`; with
- * `NotConnectedError` also if `retailer` named nobody; and with any error of `retailer` itself. It never rejects with a text or with nothing.
+ * `NotConnectedError` also if `retailer` named nobody; and with any error of `retailer` itself. What is no
+ * error, such as a text, comes as the `cause` of one.
  *
  * Its second argument is needed only with `header: true`: Node's request, or a web `Request`. It throws a `TypeError`
  * if the header cannot be set.
@@ -125,7 +126,7 @@ function clientFor<Context>({
   };
 }
 
-/** Its functions need no `this`: a bearer may be copied or taken apart, and an application's own client may need one. */
+/** Functions of its own: a bearer may be taken apart, and a client of the application's own may need its `this`. */
 function bearerOf(client: RetailerClient, { value }: AccessToken): RequestBearer {
   const bearer: RetailerClient = {
     domainPrefix: client.domainPrefix,

@@ -35,7 +35,7 @@ export function areOfTwoApplications(one: string, other: string): boolean {
   return SUFFIX.test(one) && SUFFIX.test(other) && one.slice(-8) !== other.slice(-8);
 }
 
-/** FNV-1a, 32 bits, as seven digits and letters. It catches mistakes; it does not stop anybody who wants to forge it. */
+/** FNV-1a, 32 bits, as seven digits and letters. It catches mistakes, and stops no forger. */
 export function checksum(text: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
