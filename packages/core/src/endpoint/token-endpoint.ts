@@ -72,7 +72,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     const startedAt = Date.now();
     const beganAt = performance.now();
     let status: number | undefined;
-    const told = (error?: unknown) =>
+    const report = (error?: unknown) =>
       events?.tokenRequest({
         domainPrefix: grant.domainPrefix,
         grant: grant.type,

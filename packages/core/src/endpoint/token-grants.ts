@@ -1,5 +1,10 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { ReconnectRequiredError, type RetailPosError, TokenEndpointError } from "../vocabulary/errors.js";
+import {
+  ReconnectRequiredError,
+  RefusedEarlyError,
+  type RetailPosError,
+  TokenEndpointError,
+} from "../vocabulary/errors.js";
 import type { RateLimit } from "../vocabulary/rate-limit.js";
 
 /** `grant_type` (4.2, 4.3). */

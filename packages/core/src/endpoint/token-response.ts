@@ -33,7 +33,7 @@ export function readTokenResponse(
   const { access_token: value, refresh_token: refreshToken, scope, domain_prefix: named } = fields;
   const expiresAt = expiryOf(fields, requestedAt);
   return {
-    ...(isBearerValue(value) && { access: { value, ...(expiresAt !== undefined && { expiresAt }) } }),
+    ...(isUsableBearer(value) && { access: { value, ...(expiresAt !== undefined && { expiresAt }) } }),
     ...(typeof refreshToken === "string" && refreshToken !== "" && { refreshToken }),
     ...(isScope(scope) && { scope }),
     ...(namesAnother(named, domainPrefix) && { otherRetailer: true }),

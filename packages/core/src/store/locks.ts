@@ -85,7 +85,7 @@ export function underLock<T>(
         if (result !== undefined) succeed(result);
         return result;
       });
-    const over = (async () => lock(key, atWork, asked))();
+    const over = (async () => lock(key, atWork, insteadOfWork))();
     over.then(
       () => fail(lockFailed("it did not run its work")),
       (error) => fail(lockFailed(error)),

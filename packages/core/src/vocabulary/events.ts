@@ -107,8 +107,13 @@ export type RetailPosEvent =
 /** One request to the token endpoint, and what became of it. */
 export type TokenRequest = Omit<Extract<RetailPosEvent, { type: "token_request" }>, "type" | "at">;
 
-/** Tells an observer; one that throws or rejects disturbs nothing, also if its promise is of another realm. */
+/** Tells an observer. */
 function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
+  if (observe) callSafely(() => observe(event));
+}
+
+/** Calls a function of the application's. If it throws, or rejects with a promise of any realm, that is ignored. */
+export function callSafely(call: () => unknown): void {
   try {
     const answer = call();
     // If its `then` throws, the promise around it rejects.

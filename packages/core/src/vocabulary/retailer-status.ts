@@ -63,7 +63,8 @@ export function statusOf({ domainPrefix, access, issuedAt, refusedAt, scope }: T
   };
 }
 
-function isDomainPrefix(text: unknown): text is DomainPrefix {
+/** Whether a value is a domain prefix as `parseDomainPrefix` returns it. */
+export function isDomainPrefix(text: unknown): text is DomainPrefix {
   try {
     return parseDomainPrefix(text) === text;
   } catch {

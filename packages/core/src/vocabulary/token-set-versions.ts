@@ -8,18 +8,18 @@ export interface Versions {
   isForeign(version: string): boolean;
 }
 
-const MARK = /~[0-9a-z]{7}$/;
+const SUFFIX = /~[0-9a-z]{7}$/;
 
 /**
  * A version carries a suffix made from the client id. Two applications that share a store by mistake would otherwise
  * use, replace and delete each other's tokens: the refresh token of one is worthless to the other.
  */
 export function versionsOf(clientId: string): Versions {
-  const mark = `~${checksum(clientId)}`;
+  const suffix = `~${checksum(clientId)}`;
   return {
-    next: () => [crypto.randomUUID(), mark].join(""), // a sum would stay in memory as its many pieces
-    own: (version) => (version.endsWith(mark) ? version : version + mark),
-    isForeign: (version) => MARK.test(version) && !version.endsWith(mark),
+    next: () => [crypto.randomUUID(), suffix].join(""), // a sum would stay in memory as its many pieces
+    own: (version) => (version.endsWith(suffix) ? version : version + suffix),
+    isForeign: (version) => SUFFIX.test(version) && !version.endsWith(suffix),
   };
 }
 
