@@ -28,7 +28,7 @@ test.each([
   expect(limit.room(NOW)).toBe(3);
   expect(limit.room(NOW + forMs - 1)).toBe(3);
   expect(limit.room(NOW + forMs)).toBe(40); // a new window
-  expect(limit.knownUntil()).toBe(NOW + forMs);
+  expect(limit.knownUntil).toBe(NOW + forMs);
 });
 
 test.each([

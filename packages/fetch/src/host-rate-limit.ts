@@ -1,8 +1,11 @@
 import { parseRateLimit } from "@retail-pos/core";
-import { retryAfter, upcoming } from "./retry-after.js";
 
+const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+
+/** RFC 9110, 5.6.7: the form to be written, and the two to be understood. */
+const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
 
 /** What a host's answers have said about its rate limit. Instants are epoch milliseconds by this machine's clock. */
 export class HostLimit {
@@ -10,10 +13,11 @@ export class HostLimit {
   #retryAt = 0;
   /** When that came. */
   #refusedAt = 0;
-  /** `X-RateLimit-Remaining`, and until when it counts; whether the service itself said until when. */
+  /** `X-RateLimit-Remaining`, and the `X-RateLimit-Reset` beside it. */
   #remaining = Number.POSITIVE_INFINITY;
   #resetAt: number | undefined;
-  #until = 0;
+  /** Until when that counts, and {@link room} is known; whether the service itself said until when. */
+  knownUntil = 0;
   #isUntilStated = false;
   /** `X-RateLimit-Limit`: what a new window begins with. */
   #limit = Number.POSITIVE_INFINITY;
@@ -23,7 +27,14 @@ export class HostLimit {
     const said = parseRateLimit(headers);
     const reset = upcoming(said?.resetAt, now);
     if (said?.limit !== undefined) this.#limit = said.limit;
-    if (said?.remaining !== undefined) this.#learnRemaining(said.remaining, said.resetAt, reset, now);
+    if (said?.remaining !== undefined) {
+      // Answers overtake each other: within a window the lowest number is the newest.
+      const isSameWindow = reset !== undefined && said.resetAt === this.#resetAt && now < this.knownUntil;
+      this.#remaining = isSameWindow ? Math.min(said.remaining, this.#remaining) : said.remaining;
+      this.#resetAt = said.resetAt;
+      this.knownUntil = Math.min(reset ?? now + MINUTE_MS, now + HOUR_MS);
+      this.#isUntilStated = reset !== undefined;
+    }
     if (status !== 429) return;
     const after = retryAfter(headers.get("retry-after"), now);
     if (after !== undefined) this.#isUntilStated = false; // it goes first
@@ -35,33 +46,32 @@ export class HostLimit {
     this.#refusedAt = now;
   }
 
-  /** Answers overtake each other: within a window the lowest number is the newest. */
-  #learnRemaining(
-    remaining: number,
-    resetAt: number | undefined,
-    reset: number | undefined,
-    now: number,
-  ): void {
-    const isSameWindow = reset !== undefined && resetAt === this.#resetAt && now < this.#until;
-    this.#remaining = isSameWindow ? Math.min(remaining, this.#remaining) : remaining;
-    this.#resetAt = resetAt;
-    this.#until = Math.min(reset ?? now + MINUTE_MS, now + HOUR_MS);
-    this.#isUntilStated = reset !== undefined;
-  }
-
   /** When the host may be asked again by those who wait for that; in the past if it may be asked now. */
   turnAt(): number {
     const isUsedUp = this.#remaining === 0 && this.#isUntilStated;
-    return Math.max(this.#retryAt, isUsedUp ? this.#until : 0);
+    return Math.max(this.#retryAt, isUsedUp ? this.knownUntil : 0);
   }
 
   /** How many calls may be under way, at least one. */
   room(now: number): number {
-    return Math.max(1, now < this.#until ? this.#remaining : this.#limit);
+    return Math.max(1, now < this.knownUntil ? this.#remaining : this.#limit);
   }
+}
 
-  /** Until when {@link room} is known. */
-  knownUntil(): number {
-    return this.#until;
-  }
+/**
+ * When `Retry-After` (RFC 9110, 10.2.3) lets the host be asked again: seconds from now, at least one, or a date.
+ *
+ * @returns epoch milliseconds; `undefined` if there is none, or it is unusable: a word, a negative number, the past.
+ */
+function retryAfter(text: string | null, now: number): number | undefined {
+  const value = text?.trim() ?? "";
+  if (/^\d+$/.test(value)) return now + Math.max(1, Number(value)) * SECOND_MS;
+  if (!HTTP_DATE.test(value)) return undefined;
+  return upcoming(Date.parse(/GMT$/i.test(value) ? value : `${value} GMT`), now);
+}
+
+/** The end of the second that an instant names, if it lies ahead: it may have been rounded down. */
+function upcoming(at: number | undefined, now: number): number | undefined {
+  const end = (at ?? Number.NaN) + SECOND_MS - 1;
+  return end > now ? end : undefined;
 }

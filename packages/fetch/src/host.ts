@@ -1,20 +1,12 @@
-import { queueFullError } from "./errors.js";
+import { setMaxListeners } from "node:events";
+import { RetailFetchError } from "./errors.js";
 import { HostLimit } from "./host-rate-limit.js";
-import { onAbort } from "./on-abort.js";
-import { LONGEST_TIMER_MS } from "./options.js";
-import { Line, type Waiting } from "./queue.js";
 
 /** So many calls may wait for one host. */
 const LONGEST_LINE = 10_000;
 
-/** A call's place in its host's order, and its patience. Kept when the call is sent again. */
-export interface Place {
-  readonly number: number;
-  /** For the host's turn, in milliseconds; what is left of it. */
-  waitLeftMs: number;
-}
-
 export interface HostOptions {
+  /** With its port, if that is one of its own. */
   readonly name: string;
   readonly perHost: number;
   readonly wait429Ms: number;
@@ -22,188 +14,149 @@ export interface HostOptions {
   readonly onIdle: () => void;
 }
 
-/**
- * Who may call one host now. It owns the count of what is under way and the two lines of those who wait:
- * calls with patience wait for a connection and for the host's turn, all others for a connection only.
- */
+export interface HostCall {
+  readonly signal: AbortSignal | undefined;
+  /** It may wait for the host's turn, and be sent again. */
+  readonly isRepeatable: boolean;
+  send(): Promise<Sent>;
+}
+
+export interface Sent {
+  readonly answer: Response;
+  /** Whether it tells of this host's limit. */
+  readonly isOfHost: boolean;
+  /** Resolves once the call needs no connection any more. */
+  readonly over: Promise<void>;
+}
+
+/** A call's place in its host's order. Kept when the call is sent again. */
+interface Place {
+  readonly number: number;
+  /** For the host's turn, in milliseconds. Below 0: it does not wait for that. */
+  patienceMs: number;
+  start(): void;
+  fail(reason: unknown): void;
+}
+
+/** Who may call one host now: as many as it may have connections, or as its rate limit leaves, in their order. */
 export class Host {
   readonly #options: HostOptions;
   readonly #limit = new HostLimit();
-  readonly #patient = new Line();
-  readonly #hasty = new Line();
+  /** In the order of their numbers. */
+  readonly #waiting: Place[] = [];
   #underWay = 0;
-  /** Calls that have not ended: who was answered 429 may have to wait once more. */
-  #places = 0;
+  #calls = 0;
   #numbers = 0;
-  /** For the moment at which somebody who waits may start, or at which there is nothing to remember any more. */
+  #isDismissed = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: HostOptions) {
     this.#options = options;
   }
 
-  /** With its port, if that is one of its own. */
-  get name(): string {
-    return this.#options.name;
-  }
-
-  /** For a call that comes now. It has the place until {@link ended}. */
-  place(isRepeatable: boolean): Place {
+  /** @throws {RetailFetchError} `queue_full`, `closed`; the signal's reason; what `fetch` throws. */
+  async call({ signal, isRepeatable, send }: HostCall): Promise<Response> {
+    if (this.#waiting.length >= LONGEST_LINE) throw new RetailFetchError("queue_full", this.#options.name);
+    const patienceMs = isRepeatable ? this.#options.wait429Ms : -1;
     this.#numbers += 1;
-    this.#places += 1;
-    return { number: this.#numbers, waitLeftMs: isRepeatable ? this.#options.wait429Ms : 0 };
+    const place: Place = { number: this.#numbers, patienceMs, start() {}, fail() {} };
+    const leave = () => {
+      const at = this.#waiting.indexOf(place);
+      if (at >= 0) this.#waiting.splice(at, 1)[0]?.fail(signal?.reason);
+    };
+    // Thousands may wait with one signal. `fetch` itself allows 1,500 listeners before Node warns of a leak.
+    if (signal instanceof EventTarget) setMaxListeners(0, signal);
+    signal?.addEventListener("abort", leave);
+    this.#calls += 1;
+    try {
+      for (;;) {
+        await this.#turnOf(place);
+        const { answer, isOfHost } = await this.#ask(send);
+        const waitMs = this.#waitMs(Date.now());
+        const canWait = !this.#isDismissed && !signal?.aborted && 0 < waitMs && waitMs <= place.patienceMs;
+        if (!isOfHost || answer.status !== 429 || !canWait) return answer;
+        discard(answer.body);
+      }
+    } finally {
+      signal?.removeEventListener("abort", leave);
+      this.#calls -= 1;
+      this.#startNext();
+    }
   }
 
-  /**
-   * Resolves when the call may start, which then counts as under way until {@link left}.
-   *
-   * @throws {RetailFetchError} `queue_full`, and the signal's reason.
-   */
-  start(place: Place, signal: AbortSignal | undefined, isSentAgain: boolean): Promise<void> {
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      let deaf: (() => void) | undefined;
-      const waiting: Waiting = {
-        ...place,
-        start: () => {
-          deaf?.();
-          place.waitLeftMs = waiting.waitLeftMs;
-          resolve();
-        },
-        fail: (reason) => {
-          deaf?.();
-          reject(reason);
-        },
-      };
-      this.#join(waiting);
-      if (!waiting.line) return;
-      if (this.#waiting > LONGEST_LINE && !isSentAgain) {
-        return this.#leave(waiting, queueFullError(this.#options.name, LONGEST_LINE));
-      }
-      deaf = signal && onAbort(signal, () => this.#leave(waiting, signal.reason));
+  /** Tells everybody who waits, and lets nobody wait from now on. */
+  dismiss(): void {
+    this.#isDismissed = true;
+    for (const one of this.#waiting.splice(0)) one.fail(new RetailFetchError("closed", this.#options.name));
+  }
+
+  #turnOf(place: Place): Promise<void> {
+    return new Promise((start, fail) => {
+      Object.assign(place, { start, fail });
+      place.patienceMs -= this.#waitMs(Date.now());
+      const before = this.#waiting.findLastIndex(({ number }) => number < place.number);
+      this.#waiting.splice(before + 1, 0, place);
+      this.#startNext();
     });
   }
 
-  /** A call that had a place has its answer, or failed. */
-  ended(): void {
-    this.#places -= 1;
-    this.#startNext();
-  }
-
-  /** The connection of a call is free again. */
-  left(): void {
-    this.#underWay -= 1;
-    this.#startNext();
-  }
-
-  /** @param sentAt when the call was sent that is answered so, epoch milliseconds. */
-  learn({ status, headers }: Response, sentAt: number): void {
-    const now = Date.now();
-    const turnBefore = Math.max(this.#limit.turnAt(), now);
-    this.#limit.learn(status, headers, { now, sentAt });
-    const longerMs = Math.max(this.#limit.turnAt(), now) - turnBefore;
-    if (longerMs !== 0) this.#hasty.add(...[...this.#patient].filter((one) => !this.#spend(one, longerMs)));
-    this.#startNext();
-  }
-
-  /** Whether a call that was answered 429 can wait for the host's turn, and be sent again. */
-  canWait({ waitLeftMs }: Place): boolean {
-    return waitLeftMs > 0 && this.#limit.turnAt() - Date.now() <= waitLeftMs;
-  }
-
-  /** Everybody who waits is told, and leaves. Nobody starts in between, though the host's turn may have come. */
-  dismiss(reason: unknown): void {
-    for (const waiting of [...this.#patient, ...this.#hasty]) this.#refuse(waiting, reason);
-    this.#startNext();
-  }
-
-  get #waiting(): number {
-    return this.#patient.size + this.#hasty.size;
-  }
-
-  #join(waiting: Waiting): void {
-    (waiting.waitLeftMs > 0 ? this.#patient : this.#hasty).add(waiting);
-    const ms = this.#limit.turnAt() - Date.now();
-    if (waiting.waitLeftMs > 0 && ms > 0 && !this.#spend(waiting, ms)) this.#hasty.add(waiting);
-    this.#startNext();
-  }
-
-  #leave(waiting: Waiting, reason: unknown): void {
-    this.#refuse(waiting, reason);
-    this.#startNext();
-  }
-
-  #refuse(waiting: Waiting, reason: unknown): void {
-    waiting.line?.remove(waiting);
-    waiting.fail(reason);
-  }
-
-  /**
-   * Of a call's patience, as soon as the wait is known.
-   *
-   * @param ms below 0, the turn comes sooner than was known: that much was not needed.
-   * @returns whether it is enough. If not, the call leaves its line: it does not wait for the turn.
-   */
-  #spend(waiting: Waiting, ms: number): boolean {
-    if (ms <= waiting.waitLeftMs) {
-      waiting.waitLeftMs = Math.min(waiting.waitLeftMs - ms, this.#options.wait429Ms);
-      return true;
+  async #ask(send: HostCall["send"]): Promise<Sent> {
+    let over: Promise<unknown> = Promise.resolve();
+    try {
+      const sentAt = Date.now();
+      const sent = await send();
+      over = sent.over;
+      if (sent.isOfHost) this.#learn(sent.answer, sentAt);
+      return sent;
+    } finally {
+      void over.then(() => {
+        this.#underWay -= 1;
+        this.#startNext();
+      });
     }
-    this.#patient.remove(waiting);
-    waiting.waitLeftMs = 0;
-    return false;
   }
 
-  #startNext(): void {
+  #learn({ status, headers }: Response, sentAt: number): void {
     const now = Date.now();
-    for (;;) {
-      const next = this.#underWay < this.#room(now) ? this.#next(now) : undefined;
+    const waitMs = this.#waitMs(now);
+    this.#limit.learn(status, headers, { now, sentAt });
+    const longerMs = this.#waitMs(now) - waitMs;
+    if (longerMs !== 0) for (const one of this.#waiting) if (one.patienceMs >= 0) one.patienceMs -= longerMs;
+  }
+
+  /** How long it is until the host's turn. */
+  #waitMs(now: number): number {
+    return Math.max(0, this.#limit.turnAt() - now);
+  }
+
+  /** Starts those who may start now, and comes back when more may. */
+  #startNext(): void {
+    const { perHost, wait429Ms, onIdle } = this.#options;
+    const now = Date.now();
+    const room = this.#limit.room(now);
+    const waitMs = this.#waitMs(now);
+    const isAhead = waitMs > 0 && waitMs <= wait429Ms; // beyond all patience, nobody waits for it
+    while (this.#underWay < Math.min(perHost, room)) {
+      const at = isAhead ? this.#waiting.findIndex(({ patienceMs }) => patienceMs < 0) : 0;
+      const [next] = at < 0 ? [] : this.#waiting.splice(at, 1);
       if (!next) break;
-      next.line?.remove(next);
       this.#underWay += 1;
       next.start();
     }
-    this.#wakeLater(now);
-  }
-
-  #room(now: number): number {
-    return Math.min(this.#options.perHost, this.#limit.room(now));
-  }
-
-  /** Whoever came first of those who need not wait for the host's turn. */
-  #next(now: number): Waiting | undefined {
-    const patient = now < this.#turnAt(now) ? undefined : this.#patient.first;
-    const hasty = this.#hasty.first;
-    return patient && hasty ? (patient.number < hasty.number ? patient : hasty) : (patient ?? hasty);
-  }
-
-  /** Nobody waits for a turn beyond all patience: if one is that far away, the clock was set back, and it is over. */
-  #turnAt(now: number): number {
-    const turnAt = this.#limit.turnAt();
-    return turnAt - now > this.#options.wait429Ms ? now : turnAt;
-  }
-
-  #wakeLater(now: number): void {
+    const untilMs = room < perHost ? Math.max(0, this.#limit.knownUntil - now) : 0;
+    const changesInMs = [isAhead ? waitMs : 0, untilMs].filter((ms) => ms > 0);
     clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const isIdle = this.#underWay === 0 && this.#places === 0;
-    if (!isIdle && this.#waiting === 0) return;
-    const at = this.#changesAt(now);
-    if (at === undefined) {
-      if (isIdle) this.#options.onIdle();
-      return;
-    }
-    this.#timer = setTimeout(() => this.#startNext(), Math.min(at - now, LONGEST_TIMER_MS));
-    if (isIdle) this.#timer.unref(); // it only forgets; a call that waits is work, and keeps the process alive
+    if (changesInMs.length > 0) {
+      this.#timer = setTimeout(() => this.#startNext(), Math.min(...changesInMs));
+      // A call that waits is work, and keeps the process alive; a limit that is remembered does not.
+      if (this.#calls === 0) this.#timer.unref();
+    } else if (this.#calls + this.#underWay === 0) onIdle();
   }
+}
 
-  /** The next instant at which more calls may start than now, as far as that is worth remembering. */
-  #changesAt(now: number): number | undefined {
-    const turnAt = this.#turnAt(now);
-    const isWaitedFor = now < turnAt;
-    const knownUntil = this.#limit.knownUntil();
-    const isNarrow = now < knownUntil && this.#limit.room(now) < this.#options.perHost;
-    const instants = [...(isWaitedFor ? [turnAt] : []), ...(isNarrow ? [knownUntil] : [])];
-    return instants.length > 0 ? Math.min(...instants) : undefined;
-  }
+/** Ends a body that nobody will read or send. It may be one of Node's streams. */
+export function discard(body: unknown, reason?: unknown): void {
+  const stream = body as { cancel?(reason: unknown): unknown; destroy?(): void } | null | undefined;
+  if (stream?.cancel) Promise.resolve(stream.cancel(reason)).catch(() => {});
+  else stream?.destroy?.();
 }

@@ -76,7 +76,7 @@ for (const [seed, keepAliveMs] of [
 ] as const) {
   test(`each call ends, none is sent twice, and nothing stays (${seed}, connections kept for ${keepAliveMs} ms)`, async () => {
     random = pseudoRandom(seed);
-    const fetch = retailFetch({ perHost: 3, keepAliveMs, idleConnections: 2 });
+    const fetch = retailFetch({ perHost: 3, keepAliveMs });
     const calls: Promise<void>[] = [];
     for (let number = 0; number < CALLS; number += 1) {
       calls.push(oneCall(fetch, number));

@@ -1,0 +1,134 @@
+import { Agent, buildConnector, type Dispatcher } from "undici";
+import { RetailFetchError } from "./errors.js";
+
+/** One answer may be so many bytes ahead of its reader: 16 MiB. */
+const MOST_AHEAD = 16 * 1024 * 1024;
+
+/** As it was when this module was loaded: replaced timers (vitest, `node:test`) do not hold up a call. */
+const nextTurn = setImmediate;
+
+/** One for all hosts: it keeps TLS sessions, a hundred at most. */
+const connect = buildConnector({});
+
+/**
+ * Connections to all hosts. How many there are is decided by who may call: undici is not told, because undici 7 may
+ * forget the requests that wait in its own queue (for a host whose certificate is another's; fixed in undici 8).
+ */
+export function connections(keepAliveMs: number): Agent {
+  const kept = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs };
+  return new Agent({ ...(keepAliveMs > 0 ? kept : { pipelining: 0 }), connect });
+}
+
+/** Goes to `fetch` as the `dispatcher` of one call. A redirect is one more request of the same call. */
+export class Requests {
+  readonly #agent: Agent;
+  #answer: Answer | undefined;
+  /** Resolves once the last byte of the last request's answer has come, or that request has failed. */
+  over: Promise<void> = Promise.resolve();
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, handler: Handler): boolean {
+    const redirect = this.#answer;
+    this.over = new Promise((isOver) => {
+      const answer = new Answer(inNewShape(handler), new URL(String(request.origin)).host, isOver);
+      this.#answer = answer;
+      // undici frees a connection one turn after its answer: a call that came before that would open another.
+      nextTurn(() => {
+        redirect?.drop();
+        this.#agent.dispatch(request, answer);
+      });
+    });
+    return true;
+  }
+}
+
+type Handler = Dispatcher.DispatchHandler;
+type Controller = Dispatcher.DispatchController;
+
+/**
+ * One answer on its way to `fetch`. undici reads it as it comes, and is never told to pause: if undici 7 waits for a
+ * reader and the host closes the connection meanwhile, it ends the process (its issue 5360, fixed in undici 8). What
+ * `fetch` does not want yet waits here.
+ */
+class Answer implements Handler {
+  #fetch: Handler;
+  readonly #host: string;
+  readonly #isOver: () => void;
+  #abort: Controller["abort"] = () => {};
+  #ahead: Buffer[] = [];
+  #aheadBytes = 0;
+  #pieces = 0;
+  #isWanted = true;
+  #hasEnd = false;
+
+  constructor(fetch: Handler, host: string, isOver: () => void) {
+    this.#fetch = fetch;
+    this.#host = host;
+    this.#isOver = isOver;
+  }
+
+  /** Ends the connection, unless the last byte has come. `fetch` is told nothing more. */
+  drop(): void {
+    this.#fetch = {};
+    this.#abort(new Error("This answer is not read"));
+  }
+
+  onRequestStart(controller: Controller, context: unknown): void {
+    this.#abort = (reason) => controller.abort(reason);
+    controller.pause = () => this.#passOn(controller, false);
+    controller.resume = () => this.#passOn(controller, true);
+    this.#fetch.onRequestStart?.(controller, context);
+  }
+
+  onResponseStart(...head: Parameters<NonNullable<Handler["onResponseStart"]>>): void {
+    this.#fetch.onResponseStart?.(...head);
+  }
+
+  onResponseData(controller: Controller, piece: Buffer): void {
+    this.#aheadBytes += piece.length;
+    this.#ahead.push(piece);
+    this.#pieces += 1;
+    // A host may send one byte at a time, and each piece takes a hundred bytes of its own, and keeps what came with it.
+    if (this.#pieces % 256 === 0) this.#ahead.push(Buffer.concat(this.#ahead.splice(-256)));
+    this.#passOn(controller);
+    if (this.#aheadBytes > MOST_AHEAD) this.#abort(new RetailFetchError("answer_too_large", this.#host));
+  }
+
+  onResponseEnd(controller: Controller): void {
+    this.#hasEnd = true;
+    this.#isOver();
+    this.#passOn(controller);
+  }
+
+  onResponseError(controller: Controller, error: Error): void {
+    this.#ahead = [];
+    this.#isOver();
+    this.#fetch.onResponseError?.(controller, error);
+  }
+
+  #passOn(controller: Controller, isWanted = this.#isWanted): void {
+    this.#isWanted = isWanted;
+    while (this.#isWanted && this.#ahead.length > 0) {
+      const piece = this.#ahead.shift() as Buffer;
+      this.#aheadBytes -= piece.length;
+      this.#fetch.onResponseData?.(controller, piece);
+    }
+    if (this.#hasEnd && this.#ahead.length === 0) this.#fetch.onResponseEnd?.(controller, {});
+  }
+}
+
+/** What `fetch` wants to be told of a request. That of Node 20 to 24 says so in undici's older shape. */
+function inNewShape(handler: Handler): Handler {
+  if (handler.onRequestStart) return handler;
+  return {
+    onRequestStart: (to) => handler.onConnect?.((reason) => to.abort(reason as Error)),
+    onResponseStart: (to, status, _, text) =>
+      void handler.onHeaders?.(status, to.rawHeaders as Buffer[], () => to.resume(), text ?? ""),
+    onResponseData: (to, piece) => void (handler.onData?.(piece) === false && to.pause()),
+    onResponseEnd: () => handler.onComplete?.([]),
+    onResponseError: (_, error) => handler.onError?.(error),
+  };
+}
