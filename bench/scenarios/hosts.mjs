@@ -64,7 +64,7 @@ const heaps = {
   rounds: 1,
   quickRounds: 1,
   figures: {
-    kept: "bytes, 4 s later, the host keeps connections",
+    kept: "bytes, 12 s later, the host keeps connections",
     left: "bytes, once the host has closed them",
   },
   targets: ["20", "22", "24"].flatMap((node) => [
@@ -114,11 +114,11 @@ const keptConnections = {
   },
 };
 
-/** After one call to each, and four seconds of nothing. */
+/** After one call to each, and twelve seconds of nothing. */
 function bytesOfHost({ keepAliveMs, execPath, ...asked }) {
   return withServer({ keepAliveMs }, async (_server, port) => {
     const how = { execPath, execArgv: ["--expose-gc"] };
-    const { bytes } = await inFreshProcess(worker("heap"), { ...asked, port, idleMs: 4000 }, how);
+    const { bytes } = await inFreshProcess(worker("heap"), { ...asked, port, idleMs: 12_000 }, how);
     return Math.max(0, Math.round(bytes));
   });
 }

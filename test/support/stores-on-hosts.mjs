@@ -1,7 +1,6 @@
 // A program that calls many stores, each on a host of its own with TLS, as in life. Run by
 // test/stores-on-hosts.test.ts on each Node, with the certificate in NODE_EXTRA_CA_CERTS; prints what came of it.
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import "../../bench/scenarios/hosts/lookup.mjs"; // not every machine resolves *.localhost
 import { retailPos } from "@retail-pos/core";
 import { retailFetch } from "@retail-pos/fetch";
@@ -62,27 +61,5 @@ console.log(
     names: [...new Set(namesOfLogins)].sort(),
     stores: [...stores].sort(),
     stranger,
-    collected: await longAnswersThatNobodyReads(),
   }),
 );
-
-/** One connection: each call gets it once the answer before has been collected. */
-async function longAnswersThatNobodyReads() {
-  const server = createServer((_, response) => response.end("x".repeat(3_000_000)));
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const oneByOne = retailFetch({ perHost: 1 });
-  let answers = 0;
-  const calls = (async () => {
-    while (answers < 3) answers += await okOf(oneByOne(`http://127.0.0.1:${server.address().port}`));
-  })();
-  const collecting = setInterval(globalThis.gc, 20);
-  await calls;
-  clearInterval(collecting);
-  server.closeAllConnections();
-  server.close();
-  return answers;
-}
-
-async function okOf(answered) {
-  return (await answered).ok ? 1 : 0;
-}

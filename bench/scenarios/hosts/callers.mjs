@@ -5,33 +5,39 @@ import { Agent, request } from "node:http";
 const BEARER = "a".repeat(64);
 const headers = { authorization: `Bearer ${BEARER}` };
 
-/** As many connections may be kept as a scenario has hosts: what is measured then is a call, not a connection. */
-const idleConnections = 20_000;
+/** Connections are kept for as long as a round takes: what is measured then is a call, not a connection. */
+const keepAliveMs = 600_000;
 
 export const callers = {
   fetch: (template) => throughFetch(template, globalThis.fetch),
 
   async retailFetch(template) {
     const { retailFetch } = await import("@retail-pos/fetch");
-    return throughFetch(template, retailFetch({ idleConnections }));
+    return throughFetch(template, retailFetch({ keepAliveMs }));
   },
 
-  /** As it comes: what is kept of hosts depends on its own bounds. */
+  /** As it comes: connections are kept for ten seconds. */
   async retailFetchByDefault(template) {
     const { retailFetch } = await import("@retail-pos/fetch");
     return throughFetch(template, retailFetch());
   },
 
+  /** What is left once they are closed, for who does not want to wait for it. */
+  async retailFetchBriefly(template) {
+    const { retailFetch } = await import("@retail-pos/fetch");
+    return throughFetch(template, retailFetch({ keepAliveMs: 500 }));
+  },
+
   async ours(template) {
     const { retailFetch } = await import("@retail-pos/fetch");
-    return throughClient(template, retailFetch({ idleConnections }));
+    return throughClient(template, retailFetch({ keepAliveMs }));
   },
 
   oursBuiltIn: (template) => throughClient(template, globalThis.fetch),
 
   async undici(template) {
     const undici = await import("undici");
-    const dispatcher = new undici.Agent({ keepAliveTimeout: 60_000 });
+    const dispatcher = new undici.Agent({ keepAliveTimeout: keepAliveMs });
     return async (prefix, path) => {
       const { body } = await undici.request(addressOf(template, prefix) + path, { headers, dispatcher });
       return body.text();

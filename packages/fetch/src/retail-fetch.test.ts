@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ApiServer, apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
 
@@ -338,6 +338,12 @@ describe("what is changed after the call was made does not change the call:", ()
     request.headers.set("x-mark", "second");
     expect(await answer).toContain("first");
   });
+});
+
+test("a call does not hang under timers that are replaced", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  for (const n of [1, 2]) expect(await text(fetch(products(n)))).toBe("GET ");
 });
 
 describe("goes through as the built-in fetch takes it:", () => {
