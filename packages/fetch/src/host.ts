@@ -154,9 +154,9 @@ export class Host {
   }
 }
 
-/** Ends a body that nobody will read or send. It may be one of Node's streams. */
+/** Ends a body that nobody will read or send. It may be one of Node's streams; whether it can be ended does not matter. */
 export function discard(body: unknown, reason?: unknown): void {
   const stream = body as { cancel?(reason: unknown): unknown; destroy?(): void } | null | undefined;
-  if (stream?.cancel) Promise.resolve(stream.cancel(reason)).catch(() => {});
-  else stream?.destroy?.();
+  const ending = () => (stream?.cancel ? stream.cancel(reason) : stream?.destroy?.());
+  new Promise((resolve) => resolve(ending())).catch(() => {});
 }

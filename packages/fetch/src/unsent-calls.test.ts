@@ -96,6 +96,15 @@ describe("the body of a call that is not sent is ended:", () => {
     });
   }
 
+  test("and one that throws then does not take the place of the reason", async () => {
+    const body = new Readable({ read() {} });
+    body.destroy = () => {
+      throw new Error("not so");
+    };
+    const init = { method: "POST", body, duplex: "half", signal: AbortSignal.abort(new Error("enough")) };
+    await expect(fetch(api.origin, init as unknown as RequestInit)).rejects.toThrow("enough");
+  });
+
   test("but not that of a call that is sent", async () => {
     const cancel = vi.fn();
     const pull = (controller: ReadableStreamDefaultController) => {
