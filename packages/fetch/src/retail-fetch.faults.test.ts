@@ -6,7 +6,7 @@ import { type RetailFetch, retailFetch } from "./index.js";
 // Hosts that do everything a host may do wrong, and callers who abort at any moment. What happens to one call is not
 // said here: only that each ends, that none is sent twice, and that nothing stays.
 
-const CALLS = 400;
+const CALLS = 200;
 
 let apis: ApiServer[];
 let random: () => number;
@@ -69,10 +69,9 @@ async function oneCall(fetch: RetailFetch, number: number): Promise<void> {
 }
 
 for (const [seed, keepAliveMs] of [
-  [1, 60_000],
-  [2, 60_000],
-  [3, 1001],
-  [4, 0],
+  [1, 10_000],
+  [2, 1001],
+  [3, 0],
 ] as const) {
   test(`each call ends, none is sent twice, and nothing stays (${seed}, connections kept for ${keepAliveMs} ms)`, async () => {
     random = pseudoRandom(seed);
