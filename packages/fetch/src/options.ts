@@ -2,7 +2,7 @@ import { refuseMisspelt } from "@retail-pos/core";
 
 /** How many connections there are, how long they are kept, and whether a 429 is waited out. */
 export interface RetailFetchOptions {
-  /** Connections to one host at a time, those of token requests not counted. At least 1; default 8. */
+  /** Calls to one host at a time, and so connections; token requests come on top. At least 1; default 8. */
   perHost?: number | undefined;
   /**
    * How long a connection that nobody uses is kept, in milliseconds; default 10_000. Less if the host itself

@@ -257,6 +257,7 @@ describe("the connection of a call is free again", () => {
       const outcome = redirect === "follow" ? "GET " : "refused";
       expect(await Promise.all([moved(), moved(), moved()])).toEqual(Array(3).fill(outcome));
       expect(await text(fetch(products(1)))).toBe("GET ");
+      if (redirect === "follow") await vi.waitFor(() => expect(api.underWay).toBe(0)); // its connection was closed
     });
   }
 
