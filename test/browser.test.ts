@@ -8,9 +8,12 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createApp } from "../examples/express-login/src/app.js";
 import { openDatabase } from "../examples/express-login/src/database.js";
+import { browser as simpleBrowser } from "./support/browser.js";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
 import { listen } from "./support/listen.js";
 import { type Shop, startShop } from "./support/shop.js";
+import { combinations } from "./support/sites.js";
+import { SUBDOMAINS, startOnSubdomain } from "./support/subdomains.js";
 
 const executablePath = findChromium();
 const store = "harbour-coffee";
@@ -224,6 +227,50 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
   });
 });
 
+describe.skipIf(!executablePath)("a person whose browser has a cookie of a neighbouring subdomain", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    const args = [...CHROMIUM_FLAGS, SUBDOMAINS];
+    browser = await chromium.launch({ executablePath: executablePath as string, args });
+  });
+  afterAll(() => browser?.close());
+
+  const names = ["Express 5 with Passport 0.7", "Koa 3 with koa-passport", "node:http with webLogin"];
+  const some = combinations.flatMap((one) => (names.includes(one.name) ? [[one.name, one] as const] : []));
+  test.each(some)(
+    "is not logged in to a stranger's store, and can log in to the own one: %s",
+    async (_, one) => {
+      const { sandbox, origin, inner, plant, cookieHeaders } = await startOnSubdomain(one);
+      const stranger = simpleBrowser();
+      const theirs = sandbox.consent(
+        (await stranger.open(`${inner.origin}/login`)).location,
+        "second-chapter",
+      );
+      const cookie = stranger
+        .cookies("localhost")
+        .split("; ")
+        .find((pair) => pair.startsWith("__Host-"));
+      const [name = "", value = ""] = cookie?.split("=") ?? [];
+
+      const person = await browser.newContext({ ignoreHTTPSErrors: true });
+      const page = await person.newPage();
+      await page.goto(plant(`\u00a0${name}`, value));
+      await page.goto(`${origin}/login`);
+      expect(cookieHeaders.at(-1)).toContain(`\u00a0${name}`); // the browser took it, and sends it
+      const login = page.url();
+      expect((await page.goto(theirs.href))?.status()).toBe(403);
+      expect(await userAt(page, origin)).toEqual({ user: null });
+      expect(sandbox.tokenRequests()).toHaveLength(0);
+
+      await page.goto(login);
+      await approve(page, store);
+      await page.waitForURL("**/callback?*");
+      expect(await userAt(page, origin)).toEqual({ user: { domainPrefix: store } });
+      await person.close();
+    },
+  );
+});
+
 /** The Express example with its database, which it is restarted on. */
 async function startKeptShop() {
   const folder = mkdtempSync(join(tmpdir(), "retail-pos-kept-"));
@@ -257,6 +304,11 @@ async function startKeptShop() {
 async function approve(page: Page, domainPrefix: string): Promise<void> {
   await page.locator(`input[value="${domainPrefix}"]`).check({ force: true });
   await page.getByRole("button", { name: "Approve" }).click();
+}
+
+async function userAt(page: Page, origin: string): Promise<unknown> {
+  const answer = await page.goto(`${origin}/me`);
+  return answer?.json();
 }
 
 async function productsOn(page: Page): Promise<string[]> {

@@ -63,3 +63,15 @@ export const foreignStates: [name: string, state: string | undefined, code: stri
   ["not ASCII", "ÿ".repeat(43), "state_unknown"],
   ["a name that every object has", "__proto__", "state_unknown"],
 ];
+
+/** What some function takes for a blank and no browser does, as Node reads the bytes; a subdomain may set such a name. */
+export const oddBlanks: [name: string, blank: string][] = [
+  ["the byte A0", "\u00a0"],
+  ["the bytes C2 A0", "\u00c2\u00a0"],
+  ["the byte 85", "\u0085"],
+  ["a vertical tab", "\v"],
+  ["a form feed", "\f"],
+  ["the bytes FE FF", "\u00fe\u00ff"],
+  ["the bytes EF BB BF", "\u00ef\u00bb\u00bf"],
+  ["a blank and the byte A0", " \u00a0"],
+];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { oddBlanks } from "../../../test/support/hostile-callbacks.js";
 import { CALLBACK, SECRET, type Site, site, type WebBrowser, webBrowser } from "../testing/site.js";
 
 const OTHER_SECRET = "another secret of the tests, long enough too";
@@ -142,6 +143,17 @@ describe("a cookie that is not as it was: the callback is refused with a reason,
     await expectUnknown(app, victim, back);
   });
 
+  test.each(oddBlanks)("planted by a subdomain, with %s before its name", async (_, blank) => {
+    const [app, stranger] = [site(), webBrowser()];
+    const back = await stranger.begin(app, "evil");
+    const [[name, value] = ["", ""]] = stranger.cookies;
+    for (const cookie of [`${blank}${name}=${value}`, `other=1; ${blank}${name}=${value}`]) {
+      expect((await app.callback(new Request(back, { headers: { cookie } }))).status).toBe(403);
+      expect(app.failures.at(-1)).toMatchObject({ code: "state_unknown" });
+    }
+    expect(app.service.seen).toEqual([]);
+  });
+
   test("replayed after the login was finished", async () => {
     const [app, person] = [site(), webBrowser()];
     const back = await person.begin(app);
@@ -151,6 +163,18 @@ describe("a cookie that is not as it was: the callback is refused with a reason,
     expect((await person.open(app.callback, back)).status).toBe(403);
     expect(app.service.seen).toHaveLength(1);
   });
+});
+
+test.each([
+  ["tabs and blanks around it", (pair: string) => `other=1;\t ${pair} \t; more=2`],
+  ["no blank before it", (pair: string) => `other=1;${pair}`],
+  ["a text that is no pair before it", (pair: string) => `nothing; =; =x; ${pair}`],
+])("one that comes back with %s is opened all the same", async (_, write) => {
+  const [app, person] = [site(), webBrowser()];
+  const back = await person.begin(app);
+  const [[name, value] = ["", ""]] = person.cookies;
+  const cookie = write(`${name}=${value}`);
+  expect((await app.callback(new Request(back, { headers: { cookie } }))).status).toBe(200);
 });
 
 test("one that comes back five times is opened all the same, also if four are forged", async () => {

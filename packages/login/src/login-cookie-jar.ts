@@ -54,7 +54,7 @@ export function loginCookies(clientId: string, seal: Seal, clock: () => number):
       ];
     },
     async find(request, state) {
-      const cookies = cookiesIn(request);
+      const cookies = cookiesIn(request.headers.get("cookie"));
       for (const isSecure of [true, false]) {
         const name = await (await names()).of(state, isSecure);
         const values = cookies.filter((cookie) => cookie.name === name).slice(0, MOST_OF_A_NAME);
@@ -77,7 +77,7 @@ export function loginCookies(clientId: string, seal: Seal, clock: () => number):
   /** The cookies of this client's other logins, each name once. */
   async function others(request: Request, isSecure: boolean): Promise<Cookie[]> {
     const { isOurs } = await names();
-    const ours = cookiesIn(request).filter(({ name }) => isOurs(name, isSecure));
+    const ours = cookiesIn(request.headers.get("cookie")).filter(({ name }) => isOurs(name, isSecure));
     return [...new Map(ours.map((cookie) => [cookie.name, cookie])).values()];
   }
 

@@ -2,6 +2,7 @@ import session from "express-session";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
+import { oddBlanks } from "../../../test/support/hostile-callbacks.js";
 import {
   APPLICATION,
   approval,
@@ -10,6 +11,7 @@ import {
   sessions,
 } from "../../../test/support/login-site.js";
 import { fakeService, later } from "../../core/testing/fake-service.js";
+import { browsersOf } from "./browser-cookie.js";
 import { RetailPosStrategy } from "./index.js";
 
 describe("logins that start at the same moment", () => {
@@ -136,7 +138,10 @@ describe("the cookie of a browser that logs in", () => {
     expect(ours(person.cookies())).toHaveLength(10);
   });
 
-  test("on https, one that plain http could have planted does not count", async () => {
+  test.each([
+    ["plain http", ""],
+    ["a subdomain", "\u00a0__Host-"],
+  ])("on https, one that %s could have planted does not count", async (_, start) => {
     const { service, site } = await open({}, secure);
     const stranger = browser();
     const planted = approval((await stranger.open(site.loginUrl)).location, "evil");
@@ -144,12 +149,19 @@ describe("the cookie of a browser that logs in", () => {
     victim.setCookie("connect.sid", stranger.cookie("connect.sid"));
     for (const pair of ours(stranger.cookies())) {
       const [name = "", value = ""] = pair.split("=");
-      victim.setCookie(name.replace("__Host-", ""), value);
+      victim.setCookie(name.replace("__Host-", start), value);
     }
     const own = approval((await victim.open(site.loginUrl)).location, "shop");
     expect((await victim.open(`${site.callbackUrl}${own.search}`)).status).toBe(200);
     expect((await victim.open(`${site.callbackUrl}${planted.search}`)).status).toBe(403);
     expect(service.seen).toHaveLength(1);
+  });
+
+  test.each(oddBlanks)("with %s before its name is no mark of a browser", (_, blank) => {
+    const pair = `__Host-retail-pos-browser-${"n".repeat(11)}=${"v".repeat(32)}`;
+    const marks = (cookie: string) => browsersOf({ headers: { cookie } } as never);
+    expect(marks(`other=1; \t${pair}\t`)).toHaveLength(1);
+    for (const cookie of [blank + pair, `other=1; ${blank}${pair}`]) expect(marks(cookie)).toEqual([]);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { LIFETIME_MS } from "@retail-pos/login/parts";
+import { type Cookie, cookiesIn, LIFETIME_MS, setCookie } from "@retail-pos/login/parts";
 import type { Request } from "express";
 import { hashOf } from "./hash.js";
 
@@ -13,11 +13,6 @@ const NAME = /^(__Host-)?retail-pos-browser-[\w-]{11}$/;
 const VALUE = /^[\w-]{32}$/;
 /** Tabs that open first get one each; beyond this number the oldest are removed. */
 const MOST_COOKIES = 10;
-
-interface Cookie {
-  readonly name: string;
-  readonly value: string;
-}
 
 /** The marks of the browser that sent a request, as its logins carry them; several, if several tabs opened first. */
 export function browsersOf(req: Request): string[] {
@@ -47,9 +42,7 @@ export function canMarkBrowser(req: Request): boolean {
 
 /** Whether a request brings back any cookie but ours, as a session's would be. */
 export function hasOtherCookies(req: Request): boolean {
-  return String(req.headers?.cookie ?? "")
-    .split(";")
-    .some((pair) => !NAME.test(pair.trim().split("=", 1)[0] ?? "") && pair.trim() !== "");
+  return cookiesIn(req.headers?.cookie).some(({ name }) => !NAME.test(name));
 }
 
 function newCookie(isSecure: boolean): Cookie {
@@ -63,19 +56,12 @@ function markOf({ name, value }: Cookie): string {
 }
 
 function cookiesOf(req: Request): Cookie[] {
-  return String(req.headers?.cookie ?? "")
-    .split(";")
-    .map((pair) => {
-      const [name = "", value = ""] = pair.trim().split("=", 2);
-      return { name, value };
-    })
-    .filter(({ name, value }) => NAME.test(name) && VALUE.test(value));
+  return cookiesIn(req.headers?.cookie).filter(({ name, value }) => NAME.test(name) && VALUE.test(value));
 }
 
-function set(response: ServerResponse, { name, value }: Cookie, isSecure: boolean, lifetimeMs: number): void {
-  const line = `${name}=${value}; Path=/; Max-Age=${lifetimeMs / 1000}; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
+function set(response: ServerResponse, cookie: Cookie, isSecure: boolean, lifetimeMs: number): void {
   const others = [response.getHeader("set-cookie") ?? []].flat().map(String);
-  response.setHeader("set-cookie", [...others, line]);
+  response.setHeader("set-cookie", [...others, setCookie(cookie, isSecure, lifetimeMs)]);
 }
 
 /** Express keeps it on the request, koa-passport on the request's context (its own `res` can only replace headers). */
