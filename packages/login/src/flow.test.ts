@@ -143,8 +143,12 @@ describe("finish", () => {
     expect(await flow.start({ pending: pending as string })).toMatchObject({ pending: expect.any(String) });
   });
 
-  test("of another client id finds nothing in what was kept", async () => {
-    const [one, two] = [open().flow, open({ clientId: "another" }).flow];
+  test.each<[string, Partial<RetailPosOptions>]>([
+    ["another client id", { clientId: "another" }],
+    ["another service", { authUrl: "https://login.staging.example.com" }],
+    ["another port of the service's host", { authUrl: "https://login.example.com:8443" }],
+  ])("of %s finds nothing in what was kept", async (_, options) => {
+    const [one, two] = [open().flow, open(options).flow];
     const { url, pending } = await one.start();
     expect(await two.finish(approval(url, "shop"), { pending })).toMatchObject({ code: "state_unknown" });
     expect(await one.finish(approval(url, "shop"), { pending })).toMatchObject({ ok: true });

@@ -1,4 +1,5 @@
 import { checkedRedirectUri, type RetailPos, refuseMisspelt } from "@retail-pos/core";
+import { applicationOf } from "./application.js";
 import {
   ACCESS_DENIED,
   authorizationFailed,
@@ -8,7 +9,6 @@ import {
   queryIn,
   readCallback,
 } from "./callback-query.js";
-import { clientIdOf } from "./client-id.js";
 import { trade } from "./exchange-code.js";
 import { loginOf } from "./finished-login.js";
 import { checkJson } from "./json-check.js";
@@ -97,7 +97,7 @@ interface SpentLogin {
 export function loginFlow(options: LoginFlowOptions): LoginFlow {
   refuseMisspelt(options, ["client", "clock"] satisfies (keyof LoginFlowOptions)[]);
   const { client, clock = Date.now } = options;
-  const text = pendingText(clientIdOf(client));
+  const text = pendingText(applicationOf(client));
   if (typeof clock !== "function") throw new TypeError("clock must be a function");
   const spent = spentStates(client);
 

@@ -1,3 +1,4 @@
+import type { Application } from "./application.js";
 import { type Cookie, cookiesIn, setCookie } from "./cookies.js";
 import { isInTime, LIFETIME_MS, pendingLoginsIn } from "./pending-logins.js";
 import { type CookieNames, cookieNames, type Seal } from "./sealed-cookie.js";
@@ -37,9 +38,9 @@ const LONGEST_COOKIE = 4_000;
 const MOST_OF_A_NAME = 5;
 
 /** @param clock epoch milliseconds. */
-export function loginCookies(clientId: string, seal: Seal, clock: () => number): LoginCookies {
+export function loginCookies(application: Application, seal: Seal, clock: () => number): LoginCookies {
   let known: Promise<CookieNames> | undefined;
-  const names = () => (known ??= cookieNames(clientId));
+  const names = () => (known ??= cookieNames(application));
 
   return {
     async add(request, state, pending, isSecure) {

@@ -1,3 +1,4 @@
+import type { Application } from "./application.js";
 import { base64url, bytesOf, fromBase64url, hashOf } from "./bytes.js";
 
 /** Seals the cookie of one login, so that nobody reads or changes it, and opens it again. */
@@ -15,11 +16,11 @@ const IV_BYTES = 12;
 const SHORTEST_SECRET = 32;
 
 /**
- * AES-GCM under a key that HKDF makes of a secret for each cookie name and client id.
+ * AES-GCM under a key that HKDF makes of a secret for each cookie name, client id and service.
  *
  * @param secrets the first seals, all open.
  */
-export function sealOf(secrets: readonly string[], clientId: string): Seal {
+export function sealOf(secrets: readonly string[], { clientId, service }: Application): Seal {
   // At first use: some runtimes allow no cryptography while modules are loaded.
   const materials = secrets.map((secret) => {
     let material: Promise<CryptoKey> | undefined;
@@ -47,7 +48,7 @@ export function sealOf(secrets: readonly string[], clientId: string): Seal {
   };
 
   function keyFor(name: string, material: CryptoKey): Promise<CryptoKey> {
-    const info = bytesOf(`@retail-pos/login cookie 1\n${name}\n${clientId}`);
+    const info = bytesOf(`@retail-pos/login cookie 2\n${name}\n${service}\n${clientId}`);
     return crypto.subtle.deriveKey(
       { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info },
       material,
@@ -90,9 +91,9 @@ export interface CookieNames {
   of(state: string, isSecure: boolean): Promise<string>;
 }
 
-/** By the client id and a random part of the login: two tabs never meet in one cookie, nor do two applications. */
-export async function cookieNames(clientId: string): Promise<CookieNames> {
-  const start = `retail-pos.${(await hashOf(clientId)).slice(0, 8)}.`;
+/** By application, service and a random part of the login: in one cookie no two tabs meet, nor two applications. */
+export async function cookieNames({ clientId, service }: Application): Promise<CookieNames> {
+  const start = `retail-pos.${(await hashOf(`${service}\n${clientId}`)).slice(0, 8)}.`;
   const prefix = (isSecure: boolean) => (isSecure ? `__Host-${start}` : start);
   return {
     isOurs: (name, isSecure) => name.startsWith(prefix(isSecure)),

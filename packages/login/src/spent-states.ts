@@ -1,4 +1,5 @@
 import type { RetailPos } from "@retail-pos/core";
+import { applicationOf } from "./application.js";
 import { hashOf } from "./bytes.js";
 import { LIFETIME_MS } from "./pending-logins.js";
 
@@ -33,11 +34,12 @@ export function spentStates(client: RetailPos): SpentStates {
 /** Asks the client. A client of an older core cannot claim; then only this process's memory decides. */
 function newSpentStates(client: RetailPos): SpentStates {
   const spent = new Set<string>();
+  const { service } = applicationOf(client);
 
   return {
     has: (state) => spent.has(state),
     async spend(state) {
-      const hash = await hashOf(state);
+      const hash = await hashOf(`${service}\n${state}`); // a store may be shared by two services, for staging
       const kept = state.length <= LONGEST_KEPT ? state : hash;
       if (spent.has(kept)) return false;
       if (typeof client.claim !== "function") return remember(kept);

@@ -1,4 +1,4 @@
-import { memoryStore, type TokenStore } from "@retail-pos/core";
+import { memoryStore, type RetailPosOptions, type TokenStore } from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
 import { crippled, foreignStates, hostilePrefixes } from "../../../test/support/hostile-callbacks.js";
 import { later, oauthError } from "../../core/testing/fake-service.js";
@@ -71,8 +71,12 @@ describe("a login", () => {
     expect(app.service.seen[0]?.form.get("redirect_uri")).toBe(CALLBACK);
   });
 
-  test("of a client id is none of another's, at the same secret", async () => {
-    const [one, two] = [site(), site({ client: { clientId: "another-application" } })];
+  test.each<[string, Partial<RetailPosOptions>]>([
+    ["a client id", { clientId: "another-application" }],
+    ["a service", { authUrl: "https://login.staging.example.com" }],
+    ["a port of the service's host", { authUrl: "https://login.example.com:8443" }],
+  ])("of %s is none of another's, at the same secret", async (_, client) => {
+    const [one, two] = [site(), site({ client })];
     const person = webBrowser();
     const back = await person.begin(one);
     expect((await person.open(two.callback, back)).status).toBe(403);

@@ -1,5 +1,5 @@
 import { type RetailPos, refuseMisspelt } from "@retail-pos/core";
-import { clientIdOf } from "./client-id.js";
+import { applicationOf } from "./application.js";
 import { failureLog, type LogFailures } from "./failure-log.js";
 import { CANNOT_BE_OPENED, wordsFor } from "./failure-words.js";
 import type { RetailPosLogin } from "./finished-login.js";
@@ -106,8 +106,8 @@ export function webLogin(options: WebLoginOptions): WebLogin {
   const { client, verify, onLogin, onFailure = plainText, clock = Date.now } = checked(options);
   const flow = loginFlow({ client, clock });
   const log = failureLog(options.logFailures);
-  const clientId = clientIdOf(client);
-  const cookies = loginCookies(clientId, sealOf(secretsIn(options.secret), clientId), clock);
+  const application = applicationOf(client);
+  const cookies = loginCookies(application, sealOf(secretsIn(options.secret), application), clock);
 
   return {
     async start(request, login) {

@@ -72,6 +72,43 @@ test("the key that is claimed shows no state", async () => {
   expect(keys[0]).not.toContain(back.searchParams.get("state"));
 });
 
+describe("two services that know one client id, as for staging", () => {
+  const staging = { ...APPLICATION, authUrl: "https://login.staging.example.com" };
+
+  test("do not spend each other's states, though they share a store", async () => {
+    const sites = await twoServices({ store: ownStates });
+    const person = browser();
+    for (const { loginUrl, callbackUrl } of sites) {
+      const back = approval((await person.open(loginUrl)).location, "shop");
+      expect((await person.open(callbackUrl + back.search)).status).toBe(200);
+      expect((await person.open(callbackUrl + back.search)).status).toBe(403);
+    }
+  });
+
+  test("do not finish each other's logins, though they share a session", async () => {
+    const [one, two] = await twoServices();
+    const person = browser();
+    const back = approval((await person.open(one.loginUrl)).location, "shop");
+    await person.open(two.loginUrl);
+    expect((await person.open(two.callbackUrl + back.search)).status).toBe(403);
+    expect((await person.open(one.callbackUrl + back.search)).status).toBe(200);
+  });
+
+  async function twoServices(options: object = {}) {
+    const [tokenStore, sessionStore] = [memoryStore(), new session.MemoryStore()];
+    const open = (application: { [Name in keyof typeof APPLICATION]: string }) => {
+      const { fetch } = fakeService();
+      const make = (callbackURL: string) =>
+        new RetailPosStrategy(
+          { ...application, callbackURL, tokenStore, fetch, ...options },
+          ({ domainPrefix }) => ({ domainPrefix }),
+        );
+      return loginSite(new Passport(), make, { session: sessions(sessionStore) });
+    };
+    return [await open(APPLICATION), await open(staging)] as const;
+  }
+});
+
 test("a forged callback claims nothing", async () => {
   const claims: string[] = [];
   const claim = async (key: string) => claims.push(key) > 0;
