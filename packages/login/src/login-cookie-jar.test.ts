@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { oddBlanks } from "../../../test/support/hostile-callbacks.js";
 import { CALLBACK, SECRET, type Site, site, type WebBrowser, webBrowser } from "../testing/site.js";
 
@@ -98,6 +98,60 @@ describe("several logins of one browser", () => {
     const back = await person.begin(app);
     for (const name of junk) expect(person.cookies.has(name)).toBe(false);
     expect((await person.open(app.callback, back)).status).toBe(200);
+  });
+});
+
+describe("hundreds of cookies that are named like ours", () => {
+  test.each([
+    ["that cannot be opened", () => "A".repeat(100)],
+    ["that are copies of a real one", (value: string) => value],
+    ["that are empty", () => ""],
+  ])("%s: a start opens and removes twenty at most, and disturbs no login under way", async (_, junkOf) => {
+    const [app, person] = [site(), webBrowser()];
+    const first = await person.begin(app);
+    const [[name, value] = ["", ""]] = person.cookies;
+    person.cookies.delete(name);
+    for (let junk = 0; junk < 290; junk += 1)
+      person.cookies.set(name.replace(/.{4}$/, String(1000 + junk)), junkOf(value));
+    person.cookies.set(name, value);
+
+    const opened = vi.spyOn(crypto.subtle, "decrypt");
+    onTestFinished(() => opened.mockRestore());
+    const before = person.cookies.size;
+    const second = await person.begin(app, "cafe");
+    expect(opened.mock.calls.length).toBeLessThanOrEqual(20);
+    expect(before + 1 - person.cookies.size).toBe(20);
+    for (const back of [first, second]) expect((await person.open(app.callback, back)).status).toBe(200);
+  });
+});
+
+describe("a cookie without __Host-, which plain http and neighbouring hosts can plant", () => {
+  const [onHttp, onHttps] = [{ redirectUri: "http://localhost:3000/callback" }, {}];
+  const local = { redirectUri: "http://localhost:5000/callback" };
+
+  test.each([
+    ["sealed by a deployment on http, shown on https", onHttp, onHttps, {}, CALLBACK],
+    ["sealed so for a login from this machine, shown on https", onHttp, onHttps, local, CALLBACK],
+    ["of a login that comes back to this machine, shown on https", onHttps, onHttps, local, CALLBACK],
+    ["the same behind a proxy that ends TLS", onHttps, onHttps, local, CALLBACK.replace("https", "http")],
+    ["the same inside a network", onHttps, onHttps, local, "http://10.0.0.7:3000/callback"],
+    ["of a deployment on http, shown on https", onHttp, onHttp, {}, "https://localhost:3000/callback"],
+  ])("is none: %s", async (_, sealing, asked, login, address) => {
+    const [theirs, ours] = [site({ client: sealing }), site({ client: asked })];
+    const person = webBrowser();
+    const { search } = await person.begin(theirs, "evil", login);
+    expect([...person.cookies.keys()]).toEqual([expect.stringMatching(/^retail-pos\./)]);
+    await expectUnknown(ours, person, new URL(address + search));
+  });
+
+  test.each([
+    ["with a login that comes back to this machine", onHttps, local, local.redirectUri],
+    ["on a deployment on http", onHttp, {}, onHttp.redirectUri],
+    ["on one behind a proxy with a name of its own", onHttp, {}, "http://backend:8080/callback"],
+  ])("is good %s", async (_, client, login, address) => {
+    const [app, person] = [site({ client }), webBrowser()];
+    const { search } = await person.begin(app, "shop", login);
+    expect((await person.open(app.callback, address + search)).status).toBe(200);
   });
 });
 

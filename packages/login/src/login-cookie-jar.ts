@@ -1,12 +1,13 @@
 import type { Application } from "./application.js";
-import { type Cookie, cookiesIn, setCookie } from "./cookies.js";
+import { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
 import { isInTime, LIFETIME_MS, pendingLoginsIn } from "./pending-logins.js";
 import { type CookieNames, cookieNames, type Seal } from "./sealed-cookie.js";
 
 /** The sealed cookies of a browser's logins under way, one for each. */
 export interface LoginCookies {
   /**
-   * The `Set-Cookie` lines of a login that starts: its own, and the removal of those for which there is no room.
+   * The `Set-Cookie` lines of a login that starts: its own, and the removal of those for which there is no room,
+   * twenty at most.
    *
    * @param pending the text that the flow wants kept.
    * @throws {TypeError} browsers would drop it for its size.
@@ -34,6 +35,8 @@ const MOST_COOKIES = 10;
 const MOST_BYTES = 3_000;
 /** Browsers take 4,096 bytes of one cookie; its attributes need the rest. */
 const LONGEST_COOKIE = 4_000;
+/** Opened, and removed, when a login starts. A stranger who can plant cookies may have planted hundreds. */
+const MOST_LOOKED_AT = 20;
 /** No browser sends a cookie's name more often than this; somebody who attacks may. */
 const MOST_OF_A_NAME = 5;
 
@@ -48,9 +51,13 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
       const cookie = { name, value: await seal.seal(name, pending) };
       if (sizeOf(cookie) > LONGEST_COOKIE)
         throw new TypeError("redirectUri and state are together too long for a cookie of 4,000 bytes");
-      const surplus = await surplusOf(await others(request, isSecure), sizeOf(cookie));
+      const ours = await others(request, isSecure);
+      const surplus = await surplusOf(ours.slice(-MOST_LOOKED_AT), sizeOf(cookie)); // a browser sends the newest last
+      const unopened = ours.slice(0, -MOST_LOOKED_AT);
       return [
-        ...surplus.map((one) => setCookie({ name: one.name, value: "" }, isSecure, 0)),
+        ...[...surplus, ...unopened]
+          .slice(0, MOST_LOOKED_AT)
+          .map((one) => setCookie({ name: one.name, value: "" }, isSecure, 0)),
         setCookie(cookie, isSecure, COOKIE_LIFETIME_MS),
       ];
     },
@@ -60,12 +67,23 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
         const name = await (await names()).of(state, isSecure);
         const values = cookies.filter((cookie) => cookie.name === name).slice(0, MOST_OF_A_NAME);
         if (values.length === 0) continue;
-        const removal = [setCookie({ name, value: "" }, isSecure, 0)];
-        return { pending: await firstOpened(name, values), isThere: true, removal };
+        const pending = await firstOpened(name, values);
+        if (!isSecure && pending !== undefined && !comesBackPlain(request, pending)) continue;
+        return { pending, isThere: true, removal: [setCookie({ name, value: "" }, isSecure, 0)] };
       }
       return { pending: undefined, isThere: false, removal: [] };
     },
   };
+
+  /**
+   * Whether a login may have a cookie without `__Host-`, which plain http and neighbouring hosts can plant: it comes back
+   * over http. If the application itself is on https, only on this machine.
+   */
+  function comesBackPlain(request: Request, pending: string): boolean {
+    const [login] = loginsIn(pending);
+    if (!isHttp(request.url) || !isHttp(login?.redirectUri ?? application.redirectUri)) return false;
+    return isHttp(application.redirectUri) || isOnThisMachine(request.url);
+  }
 
   async function firstOpened(name: string, cookies: readonly Cookie[]): Promise<string | undefined> {
     for (const { value } of cookies) {
@@ -103,6 +121,10 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
 
 function loginsIn(pending: string | undefined) {
   return pending === undefined ? [] : pendingLoginsIn(JSON.parse(pending).logins);
+}
+
+function isHttp(address: string | undefined): boolean {
+  return /^http:/i.test(address ?? "");
 }
 
 /** Names and values are ASCII. */

@@ -13,7 +13,7 @@ export {
   queryIn,
   readCallback,
 } from "./callback-query.js";
-export { type Cookie, cookiesIn, setCookie } from "./cookies.js";
+export { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
 export { trade } from "./exchange-code.js";
 export { failureLog, type LogFailures } from "./failure-log.js";
 export {

@@ -157,6 +157,33 @@ describe("the cookie of a browser that logs in", () => {
     expect(service.seen).toHaveLength(1);
   });
 
+  test.each([
+    ["app.example.net", 0],
+    ["localhost.example.net", 0],
+    ["", 0],
+    ["localhost:3000", 1],
+    ["127.0.0.1", 1],
+    ["[::1]:3000", 1],
+  ])("without __Host- counts on this machine only: with %o as the host there are %i", (host, count) => {
+    const cookie = `retail-pos-browser-${"n".repeat(11)}=${"v".repeat(32)}`;
+    expect(browsersOf({ headers: { host, cookie } } as never)).toHaveLength(count);
+    expect(browsersOf({ headers: { ":authority": host, cookie } } as never)).toHaveLength(count);
+  });
+
+  test("is one of twenty at most that a request is looked at for, and a start removes no more", async () => {
+    const { site } = await open();
+    const person = browser();
+    for (let cookie = 0; cookie < 60; cookie += 1)
+      person.setCookie(`retail-pos-browser-${"n".repeat(9)}${10 + cookie}`, "v".repeat(32));
+    const { headers } = await person.open(site.loginUrl);
+    expect(headers.getSetCookie().filter((line) => line.includes("Max-Age=0")).length).toBeLessThanOrEqual(
+      20,
+    );
+    expect(browsersOf({ headers: { host: "localhost", cookie: person.cookies() } } as never)).toHaveLength(
+      20,
+    );
+  });
+
   test.each(oddBlanks)("with %s before its name is no mark of a browser", (_, blank) => {
     const pair = `__Host-retail-pos-browser-${"n".repeat(11)}=${"v".repeat(32)}`;
     const marks = (cookie: string) => browsersOf({ headers: { cookie } } as never);

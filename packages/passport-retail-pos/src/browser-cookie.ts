@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { type Cookie, cookiesIn, LIFETIME_MS, setCookie } from "@retail-pos/login/parts";
+import { type Cookie, cookiesIn, isOnThisMachine, LIFETIME_MS, setCookie } from "@retail-pos/login/parts";
 import type { Request } from "express";
+import { hostOf } from "./callback-url.js";
 import { hashOf } from "./hash.js";
 
 // A session tells which logins are under way, but not whether this browser started them: a stranger may have planted
@@ -13,10 +14,16 @@ const NAME = /^(__Host-)?retail-pos-browser-[\w-]{11}$/;
 const VALUE = /^[\w-]{32}$/;
 /** Tabs that open first get one each; beyond this number the oldest are removed. */
 const MOST_COOKIES = 10;
+/** Of each kind. A stranger who can plant cookies may have planted hundreds. */
+const MOST_LOOKED_AT = 20;
 
-/** The marks of the browser that sent a request, as its logins carry them; several, if several tabs opened first. */
+/**
+ * The marks of the browser that sent a request, as its logins carry them; several, if several tabs opened first. One
+ * that plain http or a neighbouring host could have planted counts on this machine only.
+ */
 export function browsersOf(req: Request): string[] {
-  return cookiesOf(req).map(markOf);
+  const isLocal = isOnThisMachine(`http://${hostOf(req)}/`);
+  return [...cookiesOf(req, true), ...(isLocal ? cookiesOf(req, false) : [])].map(markOf);
 }
 
 /**
@@ -28,7 +35,7 @@ export function browsersOf(req: Request): string[] {
 export function markBrowser(req: Request, isSecure: boolean): string | undefined {
   const response = responseOf(req);
   if (!response || response.headersSent) return undefined;
-  const usable = cookiesOf(req).filter(({ name }) => name.startsWith("__Host-") === isSecure);
+  const usable = cookiesOf(req, isSecure);
   const cookie = usable.at(-1) ?? newCookie(isSecure);
   for (const { name } of usable.slice(0, -MOST_COOKIES)) set(response, { name, value: "" }, isSecure, 0);
   set(response, cookie, isSecure, LIFETIME_MS);
@@ -55,8 +62,10 @@ function markOf({ name, value }: Cookie): string {
   return hashOf(`${name}=${value}`).slice(0, 22);
 }
 
-function cookiesOf(req: Request): Cookie[] {
-  return cookiesIn(req.headers?.cookie).filter(({ name, value }) => NAME.test(name) && VALUE.test(value));
+function cookiesOf(req: Request, isSecure: boolean): Cookie[] {
+  const isOurs = ({ name, value }: Cookie) =>
+    NAME.test(name) && VALUE.test(value) && name.startsWith("__Host-") === isSecure;
+  return cookiesIn(req.headers?.cookie).filter(isOurs).slice(-MOST_LOOKED_AT); // a browser sends the newest last
 }
 
 function set(response: ServerResponse, cookie: Cookie, isSecure: boolean, lifetimeMs: number): void {

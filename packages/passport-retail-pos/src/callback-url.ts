@@ -38,8 +38,13 @@ function addressOf(req: Request, trustProxy: boolean): { protocol: string; host:
   const isHttps = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https";
   return {
     protocol: isHttps ? "https" : "http",
-    host: forwarded("x-forwarded-host") ?? req.headers.host ?? "",
+    host: forwarded("x-forwarded-host") ?? hostOf(req),
   };
+}
+
+/** The host that a request names itself; over HTTP/2 as `:authority`. Empty if it names none. */
+export function hostOf(req: Request): string {
+  return req.headers?.host ?? (req.headers?.[":authority"] as string | undefined) ?? "";
 }
 
 /** The application's own setting: Express decides by the address of the connection, Koa for all requests. */
