@@ -9,7 +9,7 @@ import { combinations, type SiteSettings } from "./support/sites.js";
 
 const store = "harbour-coffee";
 
-describe.each(combinations)("$name", ({ site, losesATab }) => {
+describe.each(combinations)("$name", ({ name, site, losesATab }) => {
   let clock: VirtualClock;
   let sandbox: Sandbox;
   let server: Listening;
@@ -26,6 +26,13 @@ describe.each(combinations)("$name", ({ site, losesATab }) => {
     clock.advance(600_000);
     expect((await person.open(`${server.origin}/products`)).body).toContain("House espresso");
     expect(sandbox.tokenRequests(store)).toHaveLength(2);
+  });
+
+  test("a start and a callback are kept from caches, if the response is in reach", async () => {
+    const inReach = name.includes("@fastify/passport") ? null : "no-store";
+    const started = await person.open(`${server.origin}/login`);
+    const finished = await person.open(sandbox.consent(started.location, store));
+    for (const { headers } of [started, finished]) expect(headers.get("cache-control")).toBe(inReach);
   });
 
   test("without a login the API sees no call", async () => {
@@ -82,6 +89,23 @@ describe.each(combinations)("$name", ({ site, losesATab }) => {
     expect(JSON.parse(answer.body).info).toMatchObject({ code, message: expect.any(String) });
     expect(sandbox.tokenRequests()).toHaveLength(0);
     expect((await person.open(callback)).status).toBe(200); // the pending login is untouched
+  });
+
+  test.each<[string, Record<string, string>, boolean]>([
+    ["a prefetch", { "sec-purpose": "prefetch" }, true],
+    ["a page rendered ahead", { "sec-purpose": "prefetch;prerender" }, true],
+    ["a start that another site forces", { "sec-fetch-site": "cross-site" }, false],
+  ])("%s is 503 and changes no login", async (_, headers, isCallbackToo) => {
+    const callback = await approve(store);
+    const before = person.cookies("localhost");
+    const visits = Array(25).fill(`${server.origin}/login`);
+    for (const url of isCallbackToo ? [...visits, callback] : visits) {
+      const answer = await person.open(url, { headers });
+      expect([answer.status, answer.headers.get("cache-control")]).toEqual([503, "no-store"]);
+    }
+    expect(person.cookies("localhost")).toBe(before);
+    expect((await person.open(callback)).status).toBe(200);
+    expect(sandbox.tokenRequests(store)).toHaveLength(1);
   });
 
   test("a refused code is a failure with its reason, and the login can start again", async () => {

@@ -262,6 +262,73 @@ describe("a login is finished once", () => {
   });
 });
 
+describe("a browser that asks ahead of a visit gets 503, no-store, and no login changes:", () => {
+  test.each<[string, Record<string, string>]>([
+    ["a prefetch", { "sec-purpose": "prefetch" }],
+    ["a prerendered page", { "sec-purpose": "prefetch;prerender" }],
+    ["a prefetch through a proxy", { "sec-purpose": "prefetch;anonymous-client-ip" }],
+    ["a prefetch of an older browser", { purpose: "prefetch" }],
+  ])("%s", async (_, headers) => {
+    const { app, person, back } = await begun();
+    for (let start = 0; start < 25; start += 1)
+      await expectNotNow(person, app.start, "https://app.example.net/login", headers);
+    await expectNotNow(person, app.callback, back, headers);
+    expect([app.failures, app.service.seen]).toEqual([[], []]);
+    expect((await person.open(app.callback, back)).status).toBe(200);
+  });
+});
+
+describe("a start that another host's page forces", () => {
+  test.each([
+    ["an image", "cross-site", "no-cors", "image"],
+    ["a fetch", "cross-site", "cors", "empty"],
+    ["a frame", "cross-site", "navigate", "iframe"],
+    ["an image on a neighbouring host", "same-site", "no-cors", "image"],
+  ])("by %s is 503, and pushes no login out", async (_, site, mode, dest) => {
+    const { app, person, back } = await begun();
+    const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest };
+    for (let start = 0; start < 15; start += 1)
+      await expectNotNow(person, app.start, "https://app.example.net/login", headers);
+    expect((await person.open(app.callback, back)).status).toBe(200);
+  });
+
+  test.each([
+    ["a link elsewhere", "cross-site", "navigate", "document"],
+    ["an address that was typed", "none", "navigate", "document"],
+    ["a fetch of the application's own", "same-origin", "cors", "empty"],
+    ["a frame of a neighbouring host", "same-site", "navigate", "iframe"],
+    ["a purpose that is none of these", "none", "navigate", "document", "prefetched-by-nobody"],
+  ])("is not one by %s", async (_, site, mode, dest, purpose = "") => {
+    const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest, purpose };
+    const [app, person] = [(await begun()).app, webBrowser()];
+    const answer = await person.open(app.start, "https://app.example.net/login", { headers });
+    expect([answer.status, person.cookies.size]).toEqual([302, 1]);
+  });
+
+  test("is not one by the service's redirect back", async () => {
+    const { app, person, back } = await begun();
+    const headers = {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+    };
+    expect((await person.open(app.callback, back, { headers })).status).toBe(200);
+  });
+});
+
+async function expectNotNow(
+  person: ReturnType<typeof webBrowser>,
+  handler: (request: Request) => Promise<Response>,
+  url: string | URL,
+  headers: Record<string, string>,
+): Promise<void> {
+  const before = new Map(person.cookies);
+  const answer = await person.open(handler, url, { headers });
+  expect([answer.status, answer.headers.get("cache-control")]).toEqual([503, "no-store"]);
+  expect(answer.headers.getSetCookie()).toEqual([]);
+  expect(person.cookies).toEqual(before);
+}
+
 describe("15 minutes", () => {
   test.each([
     ["a second before", 15 * MINUTE_MS - 1000, 200],

@@ -9,6 +9,7 @@ import { type FoundCookie, loginCookies } from "./login-cookie-jar.js";
 import { LoginFailure } from "./login-failure.js";
 import { refusalOf } from "./login-outcome.js";
 import { sealOf, secretsIn } from "./sealed-cookie.js";
+import { type HeaderOf, isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";
 
 /** Options of {@link webLogin}. */
 export interface WebLoginOptions {
@@ -69,14 +70,16 @@ export interface FailureEvent {
 /** Two handlers from `Request` to `Response`. */
 export interface WebLogin {
   /**
-   * Starts a login: a redirect to the consent page, and a cookie.
+   * Starts a login: a redirect to the consent page, and a cookie. A browser that asks ahead of a visit (`Sec-Purpose`),
+   * or for another host's page (`Sec-Fetch-Site`), gets a 503 and no cookie.
    *
    * @param login `state`: JSON of at most 1,500 bytes.
    * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`.
    */
   start(request: Request, login?: Omit<LoginStart, "pending">): Promise<Response>;
   /**
-   * Finishes a login: the service's redirect back. Failures of the login are answered, not thrown.
+   * Finishes a login: the service's redirect back. Failures of the login are answered, not thrown. A browser that asks
+   * ahead of a visit gets a 503, and the login is still good.
    *
    * @throws the errors of `verify`, `onLogin` and `onFailure`, as they are.
    */
@@ -112,6 +115,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
   return {
     async start(request, login) {
       if (request.method !== "GET") return notAllowed();
+      if (isAhead(headersOf(request)) || isForced(headersOf(request))) return notNow();
       const { state, redirectUri, scope } = login ?? {};
       checkState(state);
       const { url, pending } = await flow.start({ state, redirectUri, scope });
@@ -122,6 +126,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
     },
     async callback(request) {
       if (request.method !== "GET") return notAllowed();
+      if (isAhead(headersOf(request))) return notNow();
       const address = new URL(request.url);
       const cookie = await cookieOf(request, address);
       const outcome = await flow.finish(address, { pending: cookie.pending });
@@ -199,6 +204,15 @@ function plainText(failure: FailureEvent): Response {
 
 function notAllowed(): Response {
   return new Response(null, { status: 405, headers: { allow: "GET", "cache-control": "no-store" } });
+}
+
+function headersOf({ headers }: Request): HeaderOf {
+  return (name) => headers.get(name);
+}
+
+function notNow(): Response {
+  const { body, ...init } = NOT_NOW;
+  return new Response(body, init);
 }
 
 /** A copy, because the headers of some responses cannot be changed. */

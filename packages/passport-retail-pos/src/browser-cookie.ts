@@ -4,6 +4,7 @@ import { type Cookie, cookiesIn, isOnThisMachine, LIFETIME_MS, setCookie } from 
 import type { Request } from "express";
 import { hostOf } from "./callback-url.js";
 import { hashOf } from "./hash.js";
+import { responseOf } from "./response.js";
 
 // A session tells which logins are under way, but not whether this browser started them: a stranger may have planted
 // the session, and two tabs that open first get a session each. A cookie of our own tells which browser it is. Its
@@ -71,13 +72,4 @@ function cookiesOf(req: Request, isSecure: boolean): Cookie[] {
 function set(response: ServerResponse, cookie: Cookie, isSecure: boolean, lifetimeMs: number): void {
   const others = [response.getHeader("set-cookie") ?? []].flat().map(String);
   response.setHeader("set-cookie", [...others, setCookie(cookie, isSecure, lifetimeMs)]);
-}
-
-/** Express keeps it on the request, koa-passport on the request's context (its own `res` can only replace headers). */
-function responseOf(req: Request): ServerResponse | undefined {
-  const { ctx, res } = req as Partial<Request> & { ctx?: { res?: ServerResponse } };
-  return [ctx?.res, res].find(
-    (one): one is ServerResponse =>
-      typeof one?.getHeader === "function" && typeof one.setHeader === "function",
-  );
 }

@@ -6,6 +6,8 @@ import {
   type Callback,
   declined,
   type ErrorCallback,
+  isAhead,
+  isForced,
   LoginFailure,
   loginOf,
   profileOf,
@@ -14,6 +16,7 @@ import {
 import type { Request } from "express";
 import { authorizationError, callbackOf, isCallback } from "./callback-query.js";
 import { absoluteCallbackUrl } from "./callback-url.js";
+import { answerNotNow, keepFromCaches } from "./response.js";
 import type { StateKeeper } from "./state-keeper.js";
 import { type AnyVerify, askVerify } from "./verify.js";
 
@@ -63,6 +66,7 @@ type Outcome = () => void;
 export async function handleLogin(view: LoginView, req: Request, options: LoginOptions): Promise<void> {
   const act = await outcomeOf(view, req, options);
   try {
+    keepFromCaches(req);
     act();
   } catch (error) {
     // The login was answered already. The application's callback, its flash or Passport threw: the framework answers.
@@ -75,8 +79,10 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   try {
-    if (isCallback(req, options.callbackURL ?? view.callbackURL ?? view.redirectUri))
-      return await finish(view, req, options);
+    const isBack = isCallback(req, options.callbackURL ?? view.callbackURL ?? view.redirectUri);
+    const header = (name: string) => req.headers?.[name];
+    if (isAhead(header) || (!isBack && isForced(header))) return () => answerNotNow(req, view.error);
+    if (isBack) return await finish(view, req, options);
     const url = await start(view, req, options);
     // RFC 9700, section 4.12: a browser follows a 303 with a GET, and sends no form of the POST on.
     return () => (req.method === "POST" ? view.redirect(url, 303) : view.redirect(url));

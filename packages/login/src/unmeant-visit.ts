@@ -1,0 +1,30 @@
+/** Gives a header of a request by its name in lower case. */
+export type HeaderOf = (name: string) => unknown;
+
+/**
+ * Whether a browser asks ahead of the person who uses it, who may never come: it prefetches a link, or renders its page
+ * before it is opened. `Purpose` is what older browsers say.
+ */
+export function isAhead(header: HeaderOf): boolean {
+  return ["sec-purpose", "purpose"].some((name) =>
+    /\b(prefetch|prerender)\b/i.test(String(header(name) ?? "")),
+  );
+}
+
+/**
+ * Whether a page of another host makes a browser start a login without going there, by an image, a frame or a fetch (W3C,
+ * Fetch Metadata). Each would push out a login that is under way. A frame of a neighbouring host may be the
+ * application's own.
+ */
+export function isForced(header: HeaderOf): boolean {
+  const [site, mode, dest] = ["site", "mode", "dest"].map((name) => header(`sec-fetch-${name}`));
+  if (site !== "cross-site" && site !== "same-site") return false;
+  return mode !== "navigate" || (site === "cross-site" && dest !== "document");
+}
+
+/** The answer to both. Nothing is set, spent or thrown out; whoever then visits the page logs in. */
+export const NOT_NOW = {
+  status: 503,
+  headers: { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" },
+  body: "Nothing was done: a login takes a visit of this page, not a prefetch, a frame or another site's request.\n",
+} as const;

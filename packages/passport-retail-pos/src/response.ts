@@ -1,0 +1,37 @@
+import type { ServerResponse } from "node:http";
+import { NOT_NOW } from "@retail-pos/login/parts";
+import type { Request } from "express";
+
+/** As much of a response as Passport itself needs: koa-passport has one of its own. */
+type PassportResponse = Pick<ServerResponse, "statusCode" | "setHeader" | "end">;
+
+/**
+ * Node's response to a request; `undefined` if the framework keeps it out of reach (Fastify). Express keeps it on the
+ * request, koa-passport on the request's context (its own `res` can only replace headers).
+ */
+export function responseOf(req: Request): ServerResponse | undefined {
+  const { ctx, res } = req as Partial<Request> & { ctx?: { res?: ServerResponse } };
+  return [ctx?.res, res].find(
+    (one): one is ServerResponse =>
+      typeof one?.getHeader === "function" && typeof one.setHeader === "function",
+  );
+}
+
+/** A login's answers have cookies beside them, and belong to one browser. */
+export function keepFromCaches(req: Request): void {
+  const response = responseOf(req);
+  if (response && !response.headersSent) response.setHeader("cache-control", "no-store");
+}
+
+/** Answers without doing anything; by an error, if the response is out of reach. */
+export function answerNotNow(req: Request, error: (error: Error) => void): void {
+  const { status, headers, body } = NOT_NOW;
+  const { res } = req as { res?: PassportResponse };
+  if (typeof res?.setHeader === "function" && typeof res.end === "function") {
+    res.statusCode = status;
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    res.end(body);
+  } else {
+    error(Object.assign(new Error(body.trim()), { status, statusCode: status, headers, expose: true }));
+  }
+}
