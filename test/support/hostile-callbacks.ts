@@ -64,7 +64,7 @@ export const foreignStates: [name: string, state: string | undefined, code: stri
   ["a name that every object has", "__proto__", "state_unknown"],
 ];
 
-/** What some function takes for a blank and no browser does, as Node reads the bytes; a subdomain may set such a name. */
+/** What some function takes for a blank and no browser does, as Node reads the bytes. Subdomains may set such names. */
 export const oddBlanks: [name: string, blank: string][] = [
   ["the byte A0", "\u00a0"],
   ["the bytes C2 A0", "\u00c2\u00a0"],

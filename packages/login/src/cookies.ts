@@ -7,9 +7,9 @@ export interface Cookie {
 }
 
 /**
- * A pair of a `Cookie` header: a token (RFC 9110, 5.6.2), and a value without blanks. Only spaces and tabs around it are
- * cut (RFC 6265, 5.2). `trim()` would cut more: a browser takes the byte A0 before `__Host-` for part of a name that any
- * subdomain may set.
+ * A pair of a `Cookie` header: a token (RFC 9110, 5.6.2), and a value without blanks. Only spaces and tabs around it
+ * are cut (RFC 6265, 5.2). `trim()` would cut more: a browser takes the byte A0 before `__Host-` for part of a name
+ * that any subdomain may set.
  */
 const PAIR = /^[ \t]*([!#$%&'*+.^`|~\w-]+)=([^ \t]*)[ \t]*$/;
 
@@ -28,8 +28,8 @@ export function setCookie({ name, value }: Cookie, isSecure: boolean, lifetimeMs
 }
 
 /**
- * Whether an address over http leads to this machine. Only a login from there may have a cookie without `__Host-`, which
- * plain http and neighbouring hosts can plant.
+ * Whether an address over http leads to this machine. Only a login from there may have a cookie without `__Host-`,
+ * which plain http and neighbouring hosts can plant.
  */
 export function isOnThisMachine(address: string): boolean {
   try {

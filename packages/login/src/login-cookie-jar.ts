@@ -76,8 +76,8 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
   };
 
   /**
-   * Whether a login may have a cookie without `__Host-`, which plain http and neighbouring hosts can plant: it comes back
-   * over http. If the application itself is on https, only on this machine.
+   * Whether a login may have a cookie without `__Host-`, which plain http and neighbouring hosts can plant: it comes
+   * back over http. If the application itself is on https, only on this machine.
    */
   function comesBackPlain(request: Request, pending: string): boolean {
     const [login] = loginsIn(pending);

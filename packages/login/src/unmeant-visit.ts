@@ -12,8 +12,8 @@ export function isAhead(header: HeaderOf): boolean {
 }
 
 /**
- * Whether a page of another host makes a browser start a login without going there, by an image, a frame or a fetch (W3C,
- * Fetch Metadata). Each would push out a login that is under way. A frame of a neighbouring host may be the
+ * Whether a page of another host makes a browser start a login without going there, by an image, a frame or a fetch
+ * (W3C, Fetch Metadata). Each would push out a login that is under way. A frame of a neighbouring host may be the
  * application's own.
  */
 export function isForced(header: HeaderOf): boolean {

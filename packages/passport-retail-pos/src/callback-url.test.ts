@@ -82,6 +82,38 @@ describe("a relative callbackURL is resolved against the address the browser use
       "https://shop.example.net/callback",
     ],
     [
+      "one trusted hop, which appends to what a stranger sent",
+      1,
+      { "x-forwarded-proto": "http, https", "x-forwarded-host": "evil.example, shop.example.net" },
+      "https://shop.example.net/callback",
+    ],
+    [
+      "one trusted hop, which appends to the host and sets the protocol",
+      1,
+      { "x-forwarded-proto": "https", "x-forwarded-host": "a.evil.example,evil.example , shop.example.net" },
+      "https://shop.example.net/callback",
+    ],
+    [
+      "two trusted hops, which both append",
+      2,
+      {
+        "x-forwarded-proto": "http, https, http",
+        "x-forwarded-host": "evil.example, shop.example.net, inner",
+      },
+      "https://shop.example.net/callback",
+    ],
+    ["two trusted hops, of which one sets both headers", 2, proxied, "https://shop.example.net/callback"],
+    [
+      "trusted addresses, behind a stranger's that is none",
+      "loopback, 10.0.0.0/8",
+      {
+        "x-forwarded-for": "203.0.113.9, 10.1.2.3",
+        "x-forwarded-proto": "http, https, http",
+        "x-forwarded-host": "evil.example, shop.example.net, inner",
+      },
+      "https://shop.example.net/callback",
+    ],
+    [
       "a trusted proxy with a port",
       true,
       { ...proxied, "x-forwarded-host": "shop.example.net:8443" },
@@ -183,8 +215,24 @@ describe("with a relative callbackURL a login does not start", () => {
     const { site } = await open({ callbackURL: "/callback" }, { configure: trusting(true) });
     const headers = { ...proxied, "x-forwarded-proto": "http" };
     const answer = await browser().open(site.loginUrl, { headers });
-    expect([answer.status, answer.location]).toEqual([500, ""]);
+    expect([answer.status, answer.location]).toEqual([400, ""]);
     expect(String(site.errors[0])).toMatch(/TypeError: callbackURL .*trust proxy.* must be https/);
+  });
+});
+
+describe("a proxy that passes on what a stranger sent", () => {
+  test.each([
+    ["http, and the proxy appends nothing", "http", "shop.example.net", 400],
+    ["a host that is none before the proxy's", "https", "a@evil.example, shop.example.net", 302],
+    ["an empty host before the proxy's", "https", ", shop.example.net", 302],
+    ["a protocol that is none before the proxy's", "javascript, https", "shop.example.net", 302],
+    ["http on this machine, and the proxy's host", "http", "localhost, shop.example.net", 400],
+  ])("%s: never the stranger's address, never 500", async (_, proto, host, status) => {
+    const { site } = await open({ callbackURL: "/callback" }, { configure: trusting(1) });
+    const headers = { "x-forwarded-proto": proto, "x-forwarded-host": host };
+    const answer = await browser().open(site.loginUrl, { headers });
+    expect(answer.status).toBe(status);
+    if (status === 302) expect(redirectUriIn(answer)).toBe("https://shop.example.net/callback");
   });
 });
 

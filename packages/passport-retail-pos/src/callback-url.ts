@@ -7,17 +7,21 @@ import type { Request } from "express";
  * the strategy's `proxy` option.
  *
  * @throws {TypeError} no code may be sent to that address.
- * @throws {Error} when the request names no usable host; its `status` is 400.
+ * @throws {Error} the request names no usable host, or plain http on a public one; its `status` is 400.
  */
 export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProxy: boolean): string {
   if (URL.canParse(callbackURL)) return checkedRedirectUri("callbackURL", callbackURL);
   const origin = originOf(req, trustProxy);
   const path = req.originalUrl ?? req.url;
   const resolved = new URL(callbackURL, `${origin}${path.startsWith("/") ? path : "/"}`).href;
-  return checkedRedirectUri(
-    "callbackURL (relative; if a proxy ends TLS, trust it: `trust proxy`, or `proxy: true`)",
-    resolved,
-  );
+  try {
+    return checkedRedirectUri(
+      "callbackURL (relative; if a proxy ends TLS, trust it: `trust proxy`, or `proxy: true`)",
+      resolved,
+    );
+  } catch (error) {
+    throw badRequest(error as Error); // its headers say so, and a stranger may have written them
+  }
 }
 
 /** A host and perhaps a port, and nothing that could turn it into the user name of another one. */
@@ -27,13 +31,16 @@ function originOf(req: Request, trustProxy: boolean): string {
   const { protocol, host } = isFastify(req) && !trustProxy ? req : addressOf(req, trustProxy);
   const origin = `${protocol}://${host}`;
   if (HOST.test(host) && URL.canParse(origin)) return origin;
-  const message = "callbackURL is relative, and the request's Host header is unusable";
-  throw Object.assign(new Error(message), { status: 400, statusCode: 400, expose: true });
+  throw badRequest(new Error("callbackURL is relative, and the request's Host header is unusable"));
+}
+
+function badRequest(error: Error): Error {
+  return Object.assign(error, { status: 400, statusCode: 400, expose: true });
 }
 
 function addressOf(req: Request, trustProxy: boolean): { protocol: string; host: string } {
-  const isTrusted = trustProxy || isFromTrustedProxy(req);
-  const forwarded = (name: string) => (isTrusted ? firstOf(req.headers[name]) : undefined);
+  const trusts = trustProxy ? () => true : trustIn(req);
+  const forwarded = (name: string) => forwardedBy(trusts, req, name);
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
   const isHttps = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https";
   return {
@@ -47,11 +54,14 @@ export function hostOf(req: Request): string {
   return req.headers?.host ?? (req.headers?.[":authority"] as string | undefined) ?? "";
 }
 
-/** The application's own setting: Express decides by the address of the connection, Koa for all requests. */
-function isFromTrustedProxy(req: Request): boolean {
+/** Whether the application trusts the proxy at an address, so many hops away. */
+type Trust = (address: string, hop: number) => boolean;
+
+/** The application's own setting: Express decides by address and number of hops, Koa for all requests. */
+function trustIn(req: Request): Trust {
   const trusts: unknown = req.app?.get?.("trust proxy fn");
-  if (typeof trusts === "function") return trusts(req.socket?.remoteAddress, 0) === true;
-  return Boolean(req.app?.get?.("trust proxy"));
+  if (typeof trusts === "function") return trusts as Trust;
+  return () => Boolean(req.app?.get?.("trust proxy"));
 }
 
 /** Fastify's request has both already, as the application's setting says. */
@@ -60,8 +70,22 @@ function isFastify(req: Request): boolean {
   return typeof raw?.socket === "object" && typeof req.host === "string";
 }
 
-/** Each proxy appends a value; the browser's comes first. */
-function firstOf(value: string | string[] | undefined): string | undefined {
-  const text = Array.isArray(value) ? value[0] : value;
-  return text?.split(",")[0]?.trim() || undefined;
+/**
+ * Each proxy may append a value, so the nearest one's comes last: the value of the farthest proxy that is trusted. What
+ * stands before it a stranger may have sent.
+ */
+function forwardedBy(trusts: Trust, req: Request, name: string): string | undefined {
+  const values = listIn(req.headers[name]);
+  const addresses = [...listIn(req.headers["x-forwarded-for"]), req.socket?.remoteAddress ?? ""].reverse();
+  let hops = 0;
+  while (hops < values.length && trusts(addresses[hops] ?? "", hops)) hops += 1;
+  return hops === 0 ? undefined : values.at(-hops) || undefined;
+}
+
+function listIn(header: string | string[] | undefined): string[] {
+  return header === undefined
+    ? []
+    : String(header)
+        .split(",")
+        .map((value) => value.trim());
 }
