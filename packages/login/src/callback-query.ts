@@ -15,7 +15,7 @@ export interface Callback {
  * The parameters of a callback with an error (RFC 6749, section 4.1.2.1). A stranger may have written them.
  */
 export interface ErrorCallback {
-  /** The parameter `error`. */
+  /** The parameter `error`; an empty one is none. */
   readonly error: string;
   /** The parameter `error_description`. */
   readonly description: string | undefined;
@@ -61,7 +61,7 @@ export function readCallback(query: Query): Callback | ErrorCallback {
     string,
     string | undefined
   >;
-  if (error !== undefined) {
+  if (error) {
     const isDecline = error === ACCESS_DENIED;
     const [description, uri] = [printable(error_description), printable(error_uri)];
     return { error: printable(error), description, uri, state: isDecline ? state : stateOf(state) };

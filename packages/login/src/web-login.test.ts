@@ -226,6 +226,14 @@ describe("an error of the service's, with a state of ours", () => {
   });
 });
 
+test.each(["error=", "error=&error_description="])(
+  "an empty error is none: a good callback with %s logs in",
+  async (query) => {
+    const { app, person, back } = await begun();
+    expect((await person.open(app.callback, `${back.href}&${query}`)).status).toBe(200);
+  },
+);
+
 describe("a login is finished once", () => {
   test("by ten identical callbacks at once, and says so", async () => {
     const { app, person, back } = await begun();

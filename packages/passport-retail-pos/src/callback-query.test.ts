@@ -252,6 +252,52 @@ test("what a callback carries besides is ignored", async () => {
   expect((await person.open(`${real.href}&scope=&utm=1&utm=2&toString=x`)).status).toBe(200);
 });
 
+test.each(["error_code=500", "error_code", "reason=denied&lang=en", "scope=all", "state=", "=", "Code=c"])(
+  "a callback with only %s is refused, and starts no new login that would come back the same",
+  async (query) => {
+    const { service, site, answers } = await open();
+    const answer = await browser().open(`${site.callbackUrl}?${query}`);
+    expect([answer.status, answer.location]).toEqual([400, ""]);
+    expect(answers).toMatchObject([{ code: "invalid_callback" }]);
+    expect(service.seen).toEqual([]);
+  },
+);
+
+test.each(["error=", "error=&error_description=", "error"])(
+  "an empty error is none: a good callback with %s logs in",
+  async (query) => {
+    const { site } = await open();
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, "shop");
+    expect((await person.open(`${real.href}&${query}`)).status).toBe(200);
+  },
+);
+
+test.each([
+  ["12345", "code-of-letters"],
+  ["007", "0012"],
+  ["1e5", "1e21"],
+  ["true", "null"],
+])(
+  "a query parser that makes values of texts is no hindrance: store %s with the code %s",
+  async (shop, code) => {
+    const values = (text: string) =>
+      Object.fromEntries([...new URLSearchParams(text)].map(([name, value]) => [name, read(value)]));
+    const read = (text: string) => {
+      try {
+        return JSON.parse(text.replace(/^0+(?=\d)/, ""));
+      } catch {
+        return text;
+      }
+    };
+    const { service, site } = await open({ configure: (app) => app.set("query parser", values) });
+    const person = browser();
+    const real = approval((await person.open(site.loginUrl)).location, shop, code);
+    expect((await person.open(real)).status).toBe(200);
+    expect(service.seen.map(({ retailer, form }) => [retailer, form.get("code")])).toEqual([[shop, code]]);
+  },
+);
+
 test("one route may serve both, the start and the callback", async () => {
   const { site } = await open();
   const person: Browser = browser();

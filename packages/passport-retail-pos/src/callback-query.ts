@@ -10,16 +10,23 @@ import {
 import type { Request } from "express";
 import OAuth2Strategy from "passport-oauth2";
 
-/** The query as the framework parsed it; parsed here if none did, or `query parser` is off. */
+/**
+ * The query of the address: query parsers make numbers of digits, and lose the zeros before them. What the framework
+ * has parsed counts if the address has none.
+ */
 export function queryOf(req: Request): Query {
-  if (req.query && Object.keys(req.query).length > 0) return req.query;
-  return queryIn(new URL(req.url, "http://localhost"));
+  const url = addressOf(req.url);
+  return url?.search ? queryIn(url) : (req.query ?? {});
+}
+
+function addressOf(path: string | undefined): URL | undefined {
+  return URL.canParse(path ?? "", "http://localhost") ? new URL(path ?? "", "http://localhost") : undefined;
 }
 
 /**
- * Whether a request is the service's redirect back to us and not the start of a login. One route may
- * serve both, and a start may have a query of its own; on the callback's own path even an
- * incomplete callback is recognised.
+ * Whether a request is the service's redirect back to us and not the start of a login. One route may serve both, and a
+ * start elsewhere may have a query of its own. On the callback's own path any query is a callback's: a damaged one that
+ * started a new login would come back for ever.
  *
  * @param callbackURL absolute, or relative to the request.
  */
@@ -28,9 +35,12 @@ export function isCallback(req: Request, callbackURL: string): boolean {
   const has = (name: string) => names(query, name);
   if (has("code") || has("error")) return true;
   if (has("state") && has("domain_prefix")) return true;
-  if (!has("state") && !has("domain_prefix")) return false;
-  const here = new URL(req.originalUrl ?? req.url, "http://localhost");
-  return here.pathname === new URL(callbackURL, here).pathname;
+  return Object.keys(query).length > 0 && isPathOf(callbackURL, req);
+}
+
+function isPathOf(callbackURL: string, req: Request): boolean {
+  const here = addressOf(req.originalUrl ?? req.url);
+  return here !== undefined && here.pathname === new URL(callbackURL, here).pathname;
 }
 
 /**
