@@ -18,6 +18,7 @@ import { authorizationError, callbackOf, isCallback } from "./callback-query.js"
 import { absoluteCallbackUrl } from "./callback-url.js";
 import { answerNotNow, keepFromCaches } from "./response.js";
 import type { StateKeeper } from "./state-keeper.js";
+import { guarded, guardedInside, guardLogIn } from "./thrown-later.js";
 import { type AnyVerify, askVerify } from "./verify.js";
 
 /** Options of `passport.authenticate("retail-pos", options)` for one login. */
@@ -53,28 +54,32 @@ export interface LoginView {
   /** Only if a subclass has its own. */
   readonly parseErrorResponse: ((body: string, status: number) => Error | null) | undefined;
   profileOf(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile>;
-  success(user: unknown, info: object): void;
+  success(user: unknown, info: object): unknown;
   fail(info: unknown, status?: number): void;
   redirect(url: string, status?: number): void;
-  error(error: unknown): void;
+  error(error: unknown): unknown;
 }
 
 /** How a login ends: one of Passport's actions, with its arguments. */
-type Outcome = () => void;
+type Outcome = () => unknown;
 
 /** One request to the strategy: either the start of a login or the service's callback. Answers once. */
 export async function handleLogin(view: LoginView, req: Request, options: LoginOptions): Promise<void> {
   const act = await outcomeOf(view, req, options);
-  try {
-    keepFromCaches(req);
-    act();
-  } catch (error) {
-    // The login was answered already. The application's callback, its flash or Passport threw: the framework answers.
-    const { next } = req;
-    const problem = explained(asError(error), req);
-    if (typeof next === "function") next(problem);
-    else view.error(problem);
-  }
+  const report = (error: unknown) => reportTo(view, req, error);
+  guardLogIn(req, report);
+  keepFromCaches(req);
+  guarded(act, report)();
+}
+
+/**
+ * The login was answered already: the application's callback, its flash or Passport threw, at once or later. The
+ * framework answers; if it keeps its `next` to itself, whatever Passport does with errors.
+ */
+function reportTo({ error: pass }: LoginView, req: Request, error: unknown): void {
+  const problem = explained(asError(error), req);
+  if (typeof req.next === "function") req.next(problem);
+  else guarded(pass, () => {})(problem); // a custom callback that throws again has had its chance
 }
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
@@ -90,7 +95,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     if (error instanceof LoginFailure) {
       const { code, message, status } = error;
       view.logFailure({ code, message });
-      return () => view.fail({ code, message }, status);
+      return () => fail(view, req, { code, message }, status);
     }
     return () => view.error(asError(error));
   }
@@ -151,9 +156,17 @@ async function finish(view: LoginView, req: Request, options: LoginOptions): Pro
   const tokens = await exchange(view, options, callback, redirectUri);
   const login = await describe(view, tokens);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
-  if (!user) return () => view.fail(info);
+  if (!user) return () => fail(view, req, info);
   await view.client.connect(tokens);
   return () => view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
+}
+
+/** Passport drops the promise of a custom callback here. */
+function fail(view: LoginView, req: Request, info: unknown, status?: number): void {
+  guardedInside(
+    () => view.fail(info, status),
+    (error) => reportTo(view, req, error),
+  )();
 }
 
 /** The end of a callback with an error. It spends no pending login. */

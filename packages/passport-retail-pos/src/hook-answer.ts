@@ -46,3 +46,8 @@ export function answerOfHook<T>({ name, ask, read, takesDone }: HookCall<T>): Pr
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }
+
+/** A query of Mongoose's or Knex's is a thenable, and runs once more for whoever asks it for its result. */
+export function isPromise(value: unknown): value is Promise<unknown> {
+  return Object.prototype.toString.call(value) === "[object Promise]";
+}

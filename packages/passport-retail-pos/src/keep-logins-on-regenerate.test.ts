@@ -96,6 +96,9 @@ function packed(own: (...args: unknown[]) => unknown) {
     known: () => [login],
     stored: async () => [login],
     put: (pending) => void left.push(pending),
+    failed: (error) => {
+      throw error;
+    },
   };
   return { session, luggage, left };
 }

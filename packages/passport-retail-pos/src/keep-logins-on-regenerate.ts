@@ -9,6 +9,8 @@ export interface Luggage {
   stored(): Promise<PendingLogin[]>;
   /** Leaves these, and no others, in the session that the request has then. */
   put(pending: readonly PendingLogin[]): void;
+  /** Takes the error of a caller that throws again when it is told of its first. */
+  failed(error: unknown): void;
 }
 
 /** A session that gets no new id within this time is an error, not a request that hangs. */
@@ -56,7 +58,11 @@ function withCallback(
     });
     luggage.put(pending);
   };
-  return inTime(regenerated()).then(() => done(), done);
+  // Passport goes on in `done`, and what it throws there is an error of the login.
+  return inTime(regenerated())
+    .then(() => done())
+    .catch(done)
+    .catch(luggage.failed);
 }
 
 function inTime<T>(work: Promise<T>): Promise<T> {

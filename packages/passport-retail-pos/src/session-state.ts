@@ -75,6 +75,7 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
         const { session: current } = req as unknown as { session?: Session | null };
         if (current) put(current, key, pending);
       },
+      failed: (error) => req.next?.(error),
     });
   }
 }

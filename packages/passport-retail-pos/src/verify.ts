@@ -1,6 +1,6 @@
 import type { RetailPosLogin } from "@retail-pos/login";
 import type { Request } from "express";
-import { isThenable, LONGEST_ANSWER_MS } from "./hook-answer.js";
+import { isPromise, isThenable, LONGEST_ANSWER_MS } from "./hook-answer.js";
 
 /** Ends a verify: with an error, with a user, or with a falsy user (and perhaps a reason) to refuse the login. */
 export type VerifyDone = (error?: unknown, user?: Express.User | false | null, info?: object) => void;
@@ -106,9 +106,4 @@ function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
 function isUser(value: unknown): boolean {
   const prototype = typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
   return prototype === Object.prototype || prototype === null;
-}
-
-/** A query of Mongoose's or Knex's is a thenable, and runs once more for whoever asks it for its result. */
-function isPromise(value: unknown): value is Promise<unknown> {
-  return Object.prototype.toString.call(value) === "[object Promise]";
 }
