@@ -1,5 +1,6 @@
 import { type DomainPrefix, isRetailPosError, parseDomainPrefix } from "@retail-pos/core";
 import { LoginFailure } from "./login-failure.js";
+import { ONE_COOKIE_HOSTS } from "./pending-logins.js";
 
 /** The parameters of a callback with a code (2.3). */
 export interface Callback {
@@ -112,7 +113,7 @@ function stateOf(state: string | undefined): string {
   if (state) return state;
   throw new LoginFailure(
     "state_missing",
-    "The callback carries no state, so it does not belong to a login that was started here",
+    `The callback carries no state, so it does not belong to a login that was started here. ${ONE_COOKIE_HOSTS}`,
   );
 }
 

@@ -30,6 +30,21 @@ describe("start", () => {
     expect(service.seen).toHaveLength(2);
   });
 
+  test("says of a callback without its login that some hosts let one cookie through", async () => {
+    const { flow } = open();
+    const { url } = await flow.start();
+    const lost = approval(url, "shop");
+    expect(await flow.finish(lost, {})).toMatchObject({
+      code: "state_unknown",
+      message: expect.stringContaining("`__session`"),
+    });
+    lost.searchParams.delete("state");
+    expect(await flow.finish(lost, {})).toMatchObject({
+      code: "state_missing",
+      message: expect.stringContaining("`__session`"),
+    });
+  });
+
   test("takes undefined for everything that it may be given", async () => {
     const none = { pending: undefined, state: undefined, redirectUri: undefined, scope: undefined };
     const { flow } = open();

@@ -20,6 +20,7 @@ import {
   loginWith,
   MOST_PENDING,
   newLogin,
+  ONE_COOKIE_HOSTS,
   type PendingLogin,
   underWay,
 } from "./pending-logins.js";
@@ -190,5 +191,5 @@ function whyUnknown(logins: readonly PendingLogin[]): string {
         "callback is forged"
     : "No login is under way in this browser: what was kept for it did not come back. Check that login and callback " +
         "use one host name (localhost and 127.0.0.1 are two), and that its cookie is SameSite=Lax (Strict is not sent " +
-        "on the way back from the service) and Secure only on https";
+        `on the way back from the service) and Secure only on https. ${ONE_COOKIE_HOSTS}`;
 }

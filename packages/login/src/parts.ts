@@ -31,6 +31,7 @@ export {
   loginWith,
   MOST_PENDING,
   newLogin,
+  ONE_COOKIE_HOSTS,
   type PendingLogin,
   pendingLoginsIn,
   type StateFound,

@@ -96,6 +96,10 @@ export function alreadyUsed(): LoginFailure {
   );
 }
 
+/** For messages about a cookie that did not come back. */
+export const ONE_COOKIE_HOSTS: string =
+  "Some hosts let only a cookie named `__session` through to the application (Firebase Hosting)";
+
 /** Takes the same time wherever the two texts differ. */
 function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;

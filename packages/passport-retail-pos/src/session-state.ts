@@ -1,4 +1,11 @@
-import { alreadyUsed, isInTime, newLogin, type PendingLogin, underWay } from "@retail-pos/login/parts";
+import {
+  alreadyUsed,
+  isInTime,
+  newLogin,
+  ONE_COOKIE_HOSTS,
+  type PendingLogin,
+  underWay,
+} from "@retail-pos/login/parts";
 import type { Request } from "express";
 import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser-cookie.js";
 import { type BrowserLoginOptions, browserLogins } from "./browser-logins.js";
@@ -92,7 +99,7 @@ function whyUnknown(req: Request, pending: readonly PendingLogin[]): string {
     "Check that login and callback use one host name (localhost and 127.0.0.1 are two), that the session " +
     "cookie is SameSite=Lax (Strict is not sent on the way back from the service) and Secure only on https, " +
     "where behind a proxy the proxy has to send `X-Forwarded-Proto: https` and the application has to trust it " +
-    "(`trust proxy`)";
+    `(\`trust proxy\`). ${ONE_COOKIE_HOSTS}`;
   return !hasOtherCookies(req)
     ? `The browser sent no cookie of a session back, so the one that started this login is missing. ${check}`
     : `No login is under way in this session: its cookie was not sent back, or its store was emptied (sessions in memory do not outlive a restart). ${check}`;
