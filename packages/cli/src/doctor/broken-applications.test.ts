@@ -214,7 +214,7 @@ const loginRoutes: Broken[] = [
   {
     name: "lets browsers keep its redirect",
     app: withExpress({
-      before: (app) => app.use("/login", movedForGood),
+      before: (app) => app.use("/login", sentWith(301, { "Cache-Control": "" })),
     }),
     finds: ["problem login-cached"],
     says: /is a 301, which browsers keep/,
@@ -223,8 +223,7 @@ const loginRoutes: Broken[] = [
   {
     name: "lets a cache keep its redirect",
     app: withExpress({
-      before: (app) =>
-        app.use("/login", (_req, res, next) => next(void res.set("Cache-Control", "max-age=60"))),
+      before: (app) => app.use("/login", sentWith(302, { "Cache-Control": "max-age=60" })),
     }),
     finds: ["problem login-cached"],
     says: /may be kept by caches/,
@@ -1189,12 +1188,14 @@ const withoutQuery: RequestHandler = (req, _res, next) => {
   next();
 };
 
-/** Turns a redirect into one that browsers keep. */
-const movedForGood: RequestHandler = (_req, res, next) => {
-  const writeHead = res.writeHead.bind(res) as (...args: unknown[]) => typeof res;
-  res.writeHead = ((_status: number, ...more: unknown[]) => writeHead(301, ...more)) as typeof res.writeHead;
-  next();
-};
+/** Turns a redirect into one that browsers or caches keep, as some proxies do. */
+function sentWith(status: number, headers: Record<string, string>): RequestHandler {
+  return (_req, res, next) => {
+    const writeHead = res.writeHead.bind(res);
+    res.writeHead = () => writeHead(status, headers);
+    next();
+  };
+}
 
 /** A service that asks nobody. */
 function sendingBack(error: string): RequestListener {

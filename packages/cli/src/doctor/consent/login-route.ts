@@ -87,7 +87,7 @@ function wentElsewhere(answer: Answer, count: number): Finding {
       mend: 'Give the doctor the address that your "Log in" link opens, or add the route with passport.authenticate("retail-pos").',
     });
   }
-  if (status >= 500) return failed(answer, at);
+  if (status >= 500 || status === 400) return failed(answer, at); // 400: what the request says of its own address
   if (status >= 400) {
     return problem(CHECK, `${at}: the login route is closed to people who are not logged in.`, {
       effect: "The retailer is refused before any login was offered.",
