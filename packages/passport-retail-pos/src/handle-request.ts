@@ -156,9 +156,18 @@ async function finish(view: LoginView, req: Request, options: LoginOptions): Pro
   const tokens = await exchange(view, options, callback, redirectUri);
   const login = await describe(view, tokens);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
-  if (!user) return () => fail(view, req, info);
+  if (!user) {
+    view.logFailure({ code: "login_refused", message: refusedBy(user) });
+    return () => fail(view, req, info);
+  }
   await view.client.connect(tokens);
   return () => view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
+}
+
+/** The likely mistake is a verify without `return`. */
+function refusedBy(user: unknown): string {
+  const hint = user === undefined ? ": return a user, or call done(null, user)" : "";
+  return `verify let nobody in, it answered ${JSON.stringify(user)}${hint}`;
 }
 
 /** Passport drops the promise of a custom callback here. */

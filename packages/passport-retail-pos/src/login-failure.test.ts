@@ -11,7 +11,7 @@ import {
   sessions,
 } from "../../../test/support/login-site.js";
 import { fakeService } from "../../core/testing/fake-service.js";
-import { RetailPosStrategy } from "./index.js";
+import { type RetailPosLogin, RetailPosStrategy } from "./index.js";
 
 const causes: [name: string, code: string, message: RegExp, how: (story: Story) => Promise<void>][] = [
   [
@@ -153,6 +153,27 @@ test("a failure falls through to the next strategy, and all of them failing tell
   ]);
 });
 
+test.each<[string, (...args: never[]) => unknown, RegExp]>([
+  ["returns nothing", () => undefined, /answered undefined: return a user, or call done/],
+  ["promises nothing", async () => undefined, /answered undefined: return a user/],
+  ["returns false", () => false, /answered false\./],
+  [
+    "says null through done",
+    (_login, done: (e: null, user: null) => void) => done(null, null),
+    /answered null\./,
+  ],
+])("a verify that %s is told of in one line", async (_, verify, expected) => {
+  const lines: string[] = [];
+  const { site } = await open({}, { logFailures: (line: string) => lines.push(line) }, verify);
+  for (const shop of ["shop", "cafe"]) {
+    const person = browser();
+    const back = approval((await person.open(site.loginUrl)).location, shop);
+    expect((await person.open(back)).status).toBe(401);
+  }
+  expect(lines).toEqual([expect.stringMatching(/login_refused.*verify let nobody in/)]);
+  expect(lines[0]).toMatch(expected);
+});
+
 // Passport throws inside the failure it was told of. The request has to end, and the process to go on.
 test.each(["access_denied", "server_error"])(
   "a custom callback that throws whatever it is told (%s) is called once, and Express answers",
@@ -221,13 +242,17 @@ async function begin(): Promise<Story> {
   return { person, loginUrl: site.loginUrl, back, store, time, told };
 }
 
-async function open(settings: SiteSettings<RetailPosStrategy>, options: object = {}) {
+async function open(
+  settings: SiteSettings<RetailPosStrategy>,
+  options: object = {},
+  verify: (...args: never[]) => unknown = ({ domainPrefix }: RetailPosLogin) => ({ domainPrefix }),
+) {
   const time = { now: 1_900_000_000_000 };
   const { fetch } = fakeService();
   const make = (callbackURL: string) =>
     new RetailPosStrategy(
       { ...APPLICATION, fetch, callbackURL, clock: () => time.now, ...options },
-      ({ domainPrefix }) => ({ domainPrefix }),
+      verify as () => Express.User,
     );
   return { time, site: await loginSite(new Passport(), make, settings) };
 }
