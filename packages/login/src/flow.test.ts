@@ -45,6 +45,26 @@ describe("start", () => {
     });
   });
 
+  test.each([
+    ["of a million characters", "x".repeat(1_000_000)],
+    ["that is too long only in bytes", "é".repeat(40_000)],
+    ["that is too long only in JSON", '"'.repeat(40_000)],
+  ])("rejects a state %s with a TypeError that names it", async (_, state) => {
+    const starting = open().flow.start({ state });
+    await expect(starting).rejects.toThrow(TypeError);
+    await expect(starting).rejects.toThrow(/state/);
+  });
+
+  test("keeps at most 64 kB, and of many logins with long states the last", async () => {
+    const { flow } = open();
+    let [pending, url] = [undefined as string | undefined, ""];
+    for (let login = 0; login < 5; login += 1)
+      ({ pending, url } = await flow.start({ pending, state: "x".repeat(30_000) }));
+    expect(pending?.length).toBeLessThanOrEqual(65_536);
+    expect(pending?.length).toBeGreaterThan(60_000);
+    expect(await flow.finish(approval(url, "shop"), { pending })).toMatchObject({ ok: true });
+  });
+
   test("takes undefined for everything that it may be given", async () => {
     const none = { pending: undefined, state: undefined, redirectUri: undefined, scope: undefined };
     const { flow } = open();

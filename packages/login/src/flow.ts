@@ -18,7 +18,6 @@ import {
   alreadyUsed,
   isInTime,
   loginWith,
-  MOST_PENDING,
   newLogin,
   ONE_COOKIE_HOSTS,
   type PendingLogin,
@@ -39,7 +38,9 @@ export interface LoginFlowOptions {
 export interface LoginStart {
   /** The text that {@link LoginFlow.start} or `finish` gave this browser last, if it brought one back. */
   pending?: string | undefined;
-  /** The application's own state: never sent, and brought back with the login. JSON has to hold it. */
+  /**
+   * The application's own state: never sent, and brought back with the login. JSON has to hold it, in less than 64 kB.
+   */
   state?: unknown;
   /** The `redirect_uri` of this login, if it is not the client's; https, or http on a loopback host. */
   redirectUri?: string | undefined;
@@ -56,7 +57,8 @@ export interface LoginFlow {
    * Starts a login (4.1).
    *
    * @returns the address to send the browser to, and the text to keep for it from now on.
-   * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`.
+   * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`. What is kept for a login is
+   * at most 64 kB of text.
    */
   start(login?: LoginStart): Promise<{
     /** The address to send the browser to. */
@@ -108,7 +110,7 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
       checkJson("state", state);
       const login = newLogin(clock(), { state, redirectUri });
       const url = authorizationUrl(client, login, scope);
-      return { url, pending: text.write([...stillPending(pending), login].slice(-MOST_PENDING)) ?? "" };
+      return { url, pending: text.writeWith(login, stillPending(pending)) };
     },
     async finish(callback, { pending, spent: tell } = {}) {
       let step: SpentLogin;

@@ -38,4 +38,4 @@ export {
   underWay,
 } from "./pending-logins.js";
 export { type SpentStates, spentStates } from "./spent-states.js";
-export { type HeaderOf, isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";
+export { isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";

@@ -1,5 +1,6 @@
 import type { Application } from "./application.js";
-import { type PendingLogin, pendingLoginsIn } from "./pending-logins.js";
+import { bytesOf } from "./bytes.js";
+import { MOST_PENDING, type PendingLogin, pendingLoginsIn } from "./pending-logins.js";
 
 /** The logins under way in one browser, as the text that the application keeps for it. */
 export interface PendingText {
@@ -7,9 +8,20 @@ export interface PendingText {
   read(pending: string | undefined): PendingLogin[];
   /** `undefined` without logins: nothing is kept for a browser that has none under way. */
   write(logins: readonly PendingLogin[]): string | undefined;
+  /**
+   * The same with a login that starts; the oldest of the others go first.
+   *
+   * @throws {TypeError} the login takes more than 64 kB.
+   */
+  writeWith(login: PendingLogin, others: readonly PendingLogin[]): string;
 }
 
+/** Bytes of UTF-8 that are kept for one browser. */
+const LONGEST = 64 * 1024;
+
 export function pendingText({ clientId, service }: Application): PendingText {
+  const write = (logins: readonly PendingLogin[]) => JSON.stringify({ clientId, service, logins });
+
   return {
     read(pending) {
       if (typeof pending !== "string") return [];
@@ -21,6 +33,14 @@ export function pendingText({ clientId, service }: Application): PendingText {
         return [];
       }
     },
-    write: (logins) => (logins.length > 0 ? JSON.stringify({ clientId, service, logins }) : undefined),
+    write: (logins) => (logins.length > 0 ? write(logins) : undefined),
+    writeWith(login, others) {
+      const logins = [...others, login].slice(-MOST_PENDING);
+      for (; logins.length > 0; logins.shift()) {
+        const text = write(logins);
+        if (bytesOf(text).length <= LONGEST) return text;
+      }
+      throw new TypeError(`state and redirectUri are together too long: ${LONGEST} bytes are kept at most`);
+    },
   };
 }
