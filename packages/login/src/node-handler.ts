@@ -16,8 +16,26 @@ export interface NodeHandlerOptions {
 /** Methods that `Request` refuses. */
 const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 
+/** What makes a host end early, or begin late, in an address. */
+const NO_HOST = /[\s/\\?#@]/;
+
 /**
- * A web handler on Node's own request and response: `node:http`, Express, Koa, Fastify, Next's pages.
+ * Node frames the answer. These are a connection's own (RFC 9110, 7.6.1), or of a body that may have become another: a
+ * wrong length would make the rest of this answer the beginning of the next.
+ */
+const FRAMING = [
+  "connection",
+  "content-length",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+];
+
+/**
+ * A web handler on Node's own request and response: `node:http`, `node:http2`, Express, Next's pages, serverless
+ * adapters. The handler's `request` has what `req.headers` has, and its `signal` aborts when the browser leaves. On Koa
+ * and Fastify let `ctx` and `reply` send the answer, or sessions and hooks miss it: docs/frameworks.md shows how.
  *
  * @returns a function whose promise resolves when the answer is sent. If the handler fails while nothing is sent, it
  * rejects with the handler's error; after that it ends the connection and resolves.
@@ -30,31 +48,46 @@ export function nodeHandler(
   refuseMisspelt(options, ["onError"] satisfies (keyof NodeHandlerOptions)[], { onfailure: "onError" });
   const { onError } = options;
   return async (req, res) => {
+    const left = leaving(res);
     try {
-      await send(await answerOf(handler, req), req, res);
+      await send(await answerOf(handler, req, left), req, res, left);
     } catch (error) {
-      if (res.headersSent) return void res.destroy();
+      if (res.writableEnded) return; // an answer of somebody else's, and whole
+      if (res.headersSent) return void res.destroy(); // half an answer must not pass for a whole one
       if (!onError) throw error;
       onError(error, res);
     }
   };
 }
 
-async function answerOf(handler: WebHandler, req: IncomingMessage): Promise<Response> {
+/** Aborts when the browser leaves before its answer has ended. */
+function leaving(res: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  const leave = () => {
+    if (!res.writableEnded) controller.abort();
+  };
+  res.once("close", leave);
+  const { stream = res } = res as { stream?: { destroyed: boolean } }; // of HTTP/2
+  if (stream.destroyed) leave(); // before this could be told
+  return controller.signal;
+}
+
+async function answerOf(handler: WebHandler, req: IncomingMessage, left: AbortSignal): Promise<Response> {
   if (FORBIDDEN_METHODS.includes(req.method ?? ""))
     return new Response(null, { status: 405, headers: { allow: "GET" } });
-  const request = requestOf(req);
+  const request = requestOf(req, left);
   return request ? handler(request) : new Response("The request cannot be read\n", { status: 400 });
 }
 
 /** The web's `Request`; `undefined` if the address or the headers cannot be those of one. */
-function requestOf(req: IncomingMessage): Request | undefined {
+function requestOf(req: IncomingMessage, signal: AbortSignal): Request | undefined {
   const hasBody = req.method !== "GET" && req.method !== "HEAD" && !req.readableEnded;
   const body = hasBody && { body: ReadableStream.from(req), duplex: "half" };
   try {
     return new Request(addressOf(req), {
       method: req.method ?? "GET",
       headers: headersOf(req),
+      signal,
       ...body,
     } as RequestInit);
   } catch {
@@ -62,65 +95,88 @@ function requestOf(req: IncomingMessage): Request | undefined {
   }
 }
 
-/** A router may have cut `url`. The host is the client's word: use the path and the query of this only. */
+/**
+ * A router may have cut `url`, and a target may be a whole address (RFC 9112, 3.2.2). The host is the client's word:
+ * use the path and the query of this only.
+ *
+ * @throws {TypeError} if the host is none.
+ */
 function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
-  const url = req.originalUrl ?? req.url ?? "/";
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
-  const origin = `${isTls ? "https" : "http"}://${req.headers.host ?? "localhost"}`;
-  return `${URL.canParse(origin) ? origin : "http://localhost"}${url.startsWith("/") ? url : "/"}`;
+  const host = req.headers[":authority"] || req.headers.host || "localhost"; // the first on HTTP/2
+  if (NO_HOST.test(String(host))) throw new TypeError("Host is no host");
+  const target = (req.originalUrl ?? req.url ?? "/").replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "");
+  return `${isTls ? "https" : "http"}://${host}${target.startsWith("/") ? "" : "/"}${target}`;
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): Headers {
+/** Those that the framework sees: an adapter may leave `rawHeaders` empty, a middleware may change `headers`. */
+function headersOf(req: IncomingMessage): Headers {
   const headers = new Headers();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
-    if (!name.startsWith(":")) headers.append(name, value); // HTTP/2's pseudo headers
+  for (const [name, values] of Object.entries(req.headers)) {
+    if (name.startsWith(":")) continue; // HTTP/2's pseudo headers
+    for (const value of [values ?? []].flat()) headers.append(name, value);
   }
   return headers;
 }
 
-async function send(answer: Response, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function send(
+  answer: Response,
+  req: IncomingMessage,
+  res: ServerResponse,
+  left: AbortSignal,
+): Promise<void> {
+  const reader = answer.body?.getReader();
+  const letGo = () => void reader?.cancel().catch(() => {});
+  res.once("close", letGo); // a body may be quiet for hours
+  try {
+    if (left.aborted) return;
+    if (res.headersSent) throw new Error("An answer has begun already");
+    setHead(answer, req, res);
+    if (req.method === "HEAD") letGo();
+    else if (reader) await pour(reader, res, left);
+    if (!left.aborted && !res.writableEnded) await end(res);
+  } finally {
+    res.off("close", letGo);
+    letGo(); // nothing is left of a body that was read to its end
+  }
+}
+
+function setHead(answer: Response, req: IncomingMessage, res: ServerResponse): void {
   res.statusCode = answer.status;
   if (answer.statusText && req.httpVersionMajor < 2) res.statusMessage = answer.statusText;
-  for (const [name, value] of answer.headers) if (name !== "set-cookie") res.setHeader(name, value);
+  for (const [name, value] of answer.headers)
+    if (name !== "set-cookie" && !FRAMING.includes(name)) res.setHeader(name, value);
   const cookies = answer.headers.getSetCookie();
   const others = [res.getHeader("set-cookie") ?? []].flat().map(String);
   if (cookies.length > 0) res.setHeader("set-cookie", [...others, ...cookies]);
-  if (answer.body && req.method !== "HEAD") {
-    res.flushHeaders();
-    await pour(answer.body, res);
-  }
-  if (res.destroyed || res.closed) return; // the client has gone
-  await new Promise<void>((resolve) => {
-    res.once("finish", resolve).once("close", resolve); // a client that has left gets no end
-    res.end(); // without a callback: express-session and others take it for a chunk
-  });
 }
 
-/** Waits while the client reads slowly. When it has gone, the body is cancelled, though it may be quiet for hours. */
-async function pour(body: ReadableStream<Uint8Array>, res: ServerResponse): Promise<void> {
-  const reader = body.getReader();
-  const gone = () => void reader.cancel().catch(() => {});
-  res.once("close", gone);
-  if (res.destroyed) gone(); // before this could be told
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done || res.destroyed) return;
-      if (!res.write(value)) await drained(res);
+/** Waits while the client reads slowly. */
+async function pour(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  res: ServerResponse,
+  left: AbortSignal,
+): Promise<void> {
+  let goOn = () => {};
+  const wake = () => goOn();
+  res.on("drain", wake).on("close", wake); // once: behind `compression`, `off` has no effect
+  res.flushHeaders();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || left.aborted || res.writableEnded) return;
+    const written: boolean | undefined = res.write(value); // undefined from many a wrapper
+    if (written === false) {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
     }
-  } finally {
-    res.off("close", gone);
-    gone(); // nothing is left of a body that was read to its end
   }
 }
 
-function drained(res: ServerResponse): Promise<void> {
+/** Resolves also if the client left: it gets no end. */
+function end(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    const go = () => {
-      res.off("drain", go).off("close", go);
-      resolve();
-    };
-    res.once("drain", go).once("close", go);
+    res.once("finish", resolve).once("close", resolve);
+    res.end(); // without a callback: express-session and others take it for a chunk
   });
 }
