@@ -11,6 +11,7 @@ export {
   type WebLoginOptions,
   webLogin,
 } from "./web-login.js";
+export { type FailureWords, failureWords } from "./failure-words.js";
 export type { LogFailures } from "./failure-log.js";
 export { type NodeHandlerOptions, nodeHandler, type WebHandler } from "./node-handler.js";
 

@@ -464,7 +464,7 @@ describe("the answers", () => {
     const answer = await person.open(app.callback, await person.begin(app));
     const text = await answer.text();
     expect([answer.status, text]).toEqual([503, expect.not.stringMatching(/store|claim/i)]);
-    expect(text).toMatch(/start it again/i); // this callback counts no more
+    expect(text).toMatch(/start the login from the beginning\.\n$/); // this callback counts no more
   });
 
   test("of an onLogin that answers nothing are an error that names it", async () => {

@@ -1,7 +1,7 @@
 import { type RetailPos, refuseMisspelt } from "@retail-pos/core";
 import { applicationOf } from "./application.js";
 import { failureLog, type LogFailures } from "./failure-log.js";
-import { CANNOT_BE_OPENED, wordsFor } from "./failure-words.js";
+import { CANNOT_BE_OPENED, failureWords } from "./failure-words.js";
 import type { RetailPosLogin } from "./finished-login.js";
 import { type LoginStart, loginFlow } from "./flow.js";
 import { checkJson } from "./json-check.js";
@@ -199,7 +199,9 @@ function sealedElsewhere<Failure extends Omit<FailureEvent, "request">>(
 function plainText(failure: FailureEvent): Response {
   const { status, headers } = failure;
   const own = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
-  return new Response(`${wordsFor(failure)}\n`, { status, headers: { ...headers, ...own } });
+  const { title, text, action } = failureWords(failure);
+  const more = action === "wait" ? " To try again, start the login from the beginning." : ""; // this callback is spent
+  return new Response(`${title}. ${text}${more}\n`, { status, headers: { ...headers, ...own } });
 }
 
 function notAllowed(): Response {

@@ -1,4 +1,10 @@
-export type { RetailPosLogin, RetailPosProfile, TokenParams } from "@retail-pos/login";
+export {
+  type FailureWords,
+  failureWords,
+  type RetailPosLogin,
+  type RetailPosProfile,
+  type TokenParams,
+} from "@retail-pos/login";
 export type { StateMeta, StateStore } from "./custom-state.js";
 export type { LoginOptions } from "./handle-request.js";
 export type { LoginFailureCode, LoginFailureInfo } from "./login-failure.js";

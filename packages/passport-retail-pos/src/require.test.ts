@@ -29,3 +29,12 @@ test.each([
   const cwd = fileURLToPath(new URL("../../..", import.meta.url));
   expect(execFileSync(process.execPath, ["--eval", program], { cwd, encoding: "utf8" })).toBe("true true\n");
 });
+
+test("require() gives failureWords", () => {
+  const program = `
+    const { failureWords } = require("passport-retail-pos");
+    console.log(failureWords({ code: "access_denied" }).action);
+  `;
+  const cwd = fileURLToPath(new URL("../../..", import.meta.url));
+  expect(execFileSync(process.execPath, ["--eval", program], { cwd, encoding: "utf8" })).toBe("log_in\n");
+});

@@ -1,7 +1,10 @@
+import { failureWords } from "@retail-pos/login";
 import { RetailPosStrategy } from "./strategy.js";
 
 /** The names that `require()` gives beside the class itself. */
-type Names = Readonly<Record<"RetailPosStrategy" | "Strategy" | "default", typeof RetailPosStrategy>>;
+type Names = Readonly<Record<"RetailPosStrategy" | "Strategy" | "default", typeof RetailPosStrategy>> & {
+  readonly failureWords: typeof failureWords;
+};
 
 /**
  * What `require("passport-retail-pos")` gives, as with other strategies: the class, with the named exports on it. Node
@@ -11,4 +14,5 @@ export const required: typeof RetailPosStrategy & Names = Object.assign(RetailPo
   RetailPosStrategy,
   Strategy: RetailPosStrategy,
   default: RetailPosStrategy,
+  failureWords,
 });

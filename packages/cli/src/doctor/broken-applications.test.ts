@@ -875,7 +875,7 @@ const settings: Broken[] = [
     args: withStore,
     finds: ["problem client-secret"],
     says: /client secret/,
-    mend: /client secret again/,
+    mend: /^Copy both again/,
   },
   {
     name: "has a wrong path in baseUrl",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CANNOT_BE_OPENED, wordsFor } from "../../../../login/src/failure-words.js";
+import { CANNOT_BE_OPENED, failureWords } from "../../../login/src/failure-words.js";
 import type { Answer } from "./browser-get.js";
 import { toldFailure } from "./told-failure.js";
 
@@ -15,14 +15,25 @@ test.each([
   ["invalid_callback", undefined],
   ["invalid_domain_prefix", undefined],
   ["login_refused", undefined],
+  ["client_refused", "client_refused"],
+  ["rate_limited", "rate_limited"],
+  ["token_endpoint_failed", "token_endpoint_failed"],
+  ["bad_token_response", "token_endpoint_failed"],
+  ["store_failed", "store_failed"],
+  ["not_connected", undefined],
 ])("webLogin's words for %s tell of %s", (code, expected) => {
-  expect(toldFailure(answer(wordsFor({ code, status: 403, message: "for developers" })))).toBe(expected);
+  expect(toldFailure(answer(wordsFor({ code })))).toBe(expected);
 });
 
 test("webLogin's words for a cookie of another secret tell of one", () => {
-  const text = wordsFor({ code: "state_unknown", status: 403, message: CANNOT_BE_OPENED });
+  const text = wordsFor({ code: "state_unknown", message: CANNOT_BE_OPENED });
   expect(toldFailure(answer(text))).toBe("sealed_elsewhere");
 });
+
+function wordsFor(failure: Parameters<typeof failureWords>[0]): string {
+  const { title, text } = failureWords(failure);
+  return `${title}. ${text}`;
+}
 
 function answer(text: string): Answer {
   const url = new URL("https://app.example.net/callback");

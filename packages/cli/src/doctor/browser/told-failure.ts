@@ -17,21 +17,22 @@ export type ToldFailure =
 /**
  * Codes and sentences of the strategy, of `@retail-pos/login` and of core, and of what commonly stands around them.
  * Applications in development, and those that show `info.code` or `info.message`, have them in their answers, and
- * `webLogin` has its sentences for whoever logs in.
+ * `failureWords` has its sentences for people who log in.
  */
 const SIGNS: Readonly<Record<ToldFailure, RegExp>> = {
   sealed_elsewhere: /The cookie of this login cannot be opened|started here and can no longer be read here/,
   state_unknown:
-    /\bstate_(?:unknown|missing|expired)\b|No login is under way in this (?:session|browser)|The browser sent no cookie of a session back|The state is none of the logins under way|We could not match this login: it was used|is not part of a login that was started here|This login took longer than 15 minutes/,
-  code_refused: /\bcode_refused\b|The service refused the code|The service did not take this login: its/,
-  client_refused: /\bclient_refused\b|The service refuses this application/,
-  rate_limited: /\brate_limited\b|; next request at \d/,
+    /\bstate_(?:unknown|missing|expired)\b|No login is under way in this (?:session|browser)|The browser sent no cookie of a session back|The state is none of the logins under way|We could not match this login|is not part of a login that was started here|This login took too long/,
+  code_refused: /\bcode_refused\b|The service refused the code|The service did not take this login/,
+  client_refused:
+    /\bclient_refused\b|The service refuses this application|The service does not let this site in at the moment/,
+  rate_limited: /\brate_limited\b|; next request at \d|takes only so many requests at a time/,
   retailer_not_accepted:
     /\bretailer_not_accepted\b|does not accept logins of this retailer|This store cannot log in here/,
   token_endpoint_failed:
-    /\b(?:token_endpoint_failed|bad_token_response)\b|The token endpoint of retailer .{0,80}(?:answered|could not be used)/,
+    /\b(?:token_endpoint_failed|bad_token_response)\b|The token endpoint of retailer .{0,80}(?:answered|could not be used)|We could not reach your store/,
   store_failed:
-    /\bstore_failed\b|The (?:token )?(?:store|lock) (?:could not|did not answer)|\b(?:Redis|PostgreSQL|SQLite) could not\b/,
+    /\bstore_failed\b|The (?:token )?(?:store|lock) (?:could not|did not answer)|\b(?:Redis|PostgreSQL|SQLite) could not\b|We cannot get at our own records/,
   no_session:
     /Login with store needs a session|Login sessions require session support|secret option required for sessions/,
   no_strategy: /Unknown authentication strategy/,
