@@ -92,7 +92,7 @@ const CALLBACKS: Record<string, [heading: string, story: Story]> = {
     },
   ],
   "a store that is not accepted": [
-    "This store is not let in here",
+    "This store cannot log in here",
     async (page, site) => {
       site.accept = () => false;
       await logIn(page, site);

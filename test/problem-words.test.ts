@@ -74,11 +74,11 @@ test.each(["not_connected", "reconnect_required", "bad_stored_tokens"])(
 describe("a record that another application keeps", () => {
   const theirs = () => problemOf({ code: "bad_stored_tokens", isLogin: true, error: of(true) });
 
-  test("is ours to mend: no button leads to a login, which would change nothing", () => {
-    expect(theirs()).toMatchObject({ heading: "This is ours to mend", href: "/" });
+  test("is ours to fix: no button leads to a login, which would change nothing", () => {
+    expect(theirs()).toMatchObject({ heading: "This is ours to fix", href: "/" });
     expect(theirs().advice).not.toContain("Log in");
     const page = problemOf({ code: "bad_stored_tokens", store, error: of(true) });
-    expect(page).toMatchObject({ heading: "This is ours to mend", href: "/products" });
+    expect(page).toMatchObject({ heading: "This is ours to fix", href: "/products" });
   });
 
   test("is told from one that cannot be read, which a login replaces", () => {

@@ -317,7 +317,7 @@ describe("a login that fails gets a page that says why", () => {
     closeDatabase();
     startApp({ acceptRetailer: () => false });
     const answer = await open(sandbox.consent(location, store).href);
-    expect(answer).toMatchObject({ status: 403, body: expect.stringContaining("is not let in here") });
+    expect(answer).toMatchObject({ status: 403, body: expect.stringContaining("cannot log in here") });
   });
 });
 

@@ -4,6 +4,7 @@ import { retailFetch } from "@retail-pos/fetch";
 import { bearer } from "@retail-pos/koa-bearer";
 import Koa, { type Context, type Middleware } from "koa";
 import session from "koa-session";
+import { failureWords } from "passport-retail-pos";
 import { loginRoutes } from "./login.js";
 import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
 import { isReady } from "./ready.js";
@@ -69,7 +70,7 @@ interface HttpError extends Error {
   headers?: Record<string, string>;
 }
 
-/** Core's errors know their status, headers such as Retry-After, and whether their words are for strangers. */
+/** Core's errors know their status, and headers such as Retry-After. */
 const errorsAsJson: Middleware = async (ctx, next) => {
   try {
     await next();
@@ -78,6 +79,7 @@ const errorsAsJson: Middleware = async (ctx, next) => {
     if (status >= 500) ctx.app.emit("error", error, ctx);
     if (headers) ctx.set(headers);
     ctx.status = status;
-    ctx.body = { error: code ?? "error", message: expose ? message : "Something went wrong on our side" };
+    const { title, text } = failureWords({ code: code ?? "error", error });
+    ctx.body = { error: code ?? "error", message: expose && !code ? message : `${title}. ${text}` };
   }
 };

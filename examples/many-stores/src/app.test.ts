@@ -118,7 +118,7 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       await damage((set) => ({ ...set, version: set.version.replace(/~.*/, "~another") }));
       expect((await ada.open("/stores")).body).not.toContain("Log in again");
       const page = await ada.open(`/stores/${store}`);
-      expect(page).toMatchObject({ status: 500, body: expect.stringContaining("This is ours to mend") });
+      expect(page).toMatchObject({ status: 500, body: expect.stringContaining("This is ours to fix") });
       expect(log).toHaveBeenCalledOnce();
     });
 
@@ -318,7 +318,7 @@ describe("connecting a store", () => {
 
   test.each([
     ["declined", "error=access_denied", 403, "You declined the access"],
-    ["no state", "code=c&domain_prefix=shop", 403, "This did not start here"],
+    ["no state", "code=c&domain_prefix=shop", 403, "This login did not start here"],
     ["unknown state", "code=c&domain_prefix=shop&state=somebody-elses", 403, "could not match"],
     [
       "a hostile store",
@@ -342,7 +342,7 @@ describe("connecting a store", () => {
     const answer = await ada.open(`/auth/retail-pos/callback?error=server_error&state=${state}`);
     expect(answer).toMatchObject({
       status: 502,
-      body: expect.stringContaining("could not connect your store"),
+      body: expect.stringContaining("could not log you in"),
     });
     expect(answer.body).not.toContain("server_error");
     expect(console.warn).toHaveBeenCalledWith(expect.stringContaining("authorization_failed: "));
