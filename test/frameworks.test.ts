@@ -1,11 +1,14 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:http2";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { retailPos } from "@retail-pos/core";
 import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { redisTokens } from "@retail-pos/store-redis";
+import { Hono, type MiddlewareHandler } from "hono";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startServer } from "../packages/store-redis/testing/server.js";
@@ -93,6 +96,136 @@ describe.each(["Express", "Koa", "Fastify", "Hono", "NestJS", "`node:http`"])(
     });
   },
 );
+
+describe.each<[string, (http: "node:http" | "node:http2") => string]>([
+  ["Fastify", fastifyWithHooks],
+  ["Koa 3", (http) => koaWithHooks("koa", http)],
+  ["Koa 2", (http) => koaWithHooks("koa2", http)],
+])("without Passport on %s", (_, programOn) => {
+  test("a login's answers go through the framework: session, hooks, and cookies of others", async () => {
+    await start(programOn("node:http"));
+    const person = browser();
+    const started = await person.open(login());
+    const finished = await person.open(sandbox.consent(started.location, store));
+    expect(finished.location).toBe("/products");
+    for (const { headers } of [started, finished]) {
+      expect([headers.get("x-hook"), headers.get("cache-control")]).toEqual(["1", "no-store"]);
+      expect(headers.getSetCookie()).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^of=another/),
+          expect.stringMatching(/^retail-pos\./),
+        ]),
+      );
+    }
+    expect((await person.open(at("/products"))).body).toContain("House espresso");
+    expect((await person.open(login(), { method: "HEAD" })).status).not.toBe(302);
+  });
+
+  test("a login starts over HTTP/2", async () => {
+    run(programOn("node:http2"));
+    const { authUrl } = settings();
+    expect(await headersOverHttp2("/auth/retail-pos")).toMatchObject({
+      ":status": 302,
+      location: expect.stringContaining(authUrl),
+    });
+  });
+});
+
+test.each<[string, MiddlewareHandler, string[]]>([
+  [
+    "before, and Hono drops the login's, as we say",
+    (c, next) => {
+      c.res.headers.append("set-cookie", "own=1");
+      return next();
+    },
+    ["own=1"],
+  ],
+  [
+    "after, and Hono keeps both",
+    async (c, next) => {
+      await next();
+      c.res.headers.append("set-cookie", "own=1");
+    },
+    ["login=1", "own=1"],
+  ],
+])("a middleware sets a cookie %s", async (_, middleware, cookies) => {
+  const answer = () => new Response(null, { headers: { "set-cookie": "login=1" } });
+  const app = new Hono().use(middleware).get("/", answer);
+  expect((await app.request("/")).headers.getSetCookie()).toEqual(cookies);
+});
+
+describe.skipIf(!redis)("the files for Next.js, bundled route by route as Next does", () => {
+  const routes = ["auth/retail-pos", "auth/retail-pos/callback", "products"];
+  let server: string;
+
+  beforeEach(async () => {
+    await redis?.admin.flushall();
+    for (const block of blocks) if (pathOf(block)) write(pathOf(block) as string, block.text);
+    for (const route of routes) await bundle(`app/${route}/route.ts`, `built/${route}.js`);
+    server = write("next.js", nextLike(routes));
+  });
+
+  test("load without an environment, as at build time", async () => {
+    const imports = routes.map((route) => `await import("./built/${route}.js");`);
+    const program = spawn(process.execPath, [write("build.js", imports.join("\n"))], { env: {} });
+    expect(await new Promise((resolve) => program.once("close", resolve))).toBe(0);
+  });
+
+  test("share one client in a process, though each bundle has its own copy of the module", async () => {
+    await start(server);
+    const person = browser();
+    expect((await person.open(at("/products"))).location).toBe("/auth/retail-pos");
+    const [one, other] = await Promise.all([person.open(login()), person.open(login())]);
+    for (const { location } of [other, one]) {
+      const callback = sandbox.consent(location, store);
+      expect((await person.open(callback)).location).toBe("/products");
+      expect((await person.open(callback)).status).toBe(403);
+    }
+    expect((await person.open(at("/products"))).body).toContain("House espresso");
+    expect((await person.open(at("/clients"))).body).toBe("1");
+  });
+
+  test("say which setting is missing", async () => {
+    await start(server, { REDIS_URL: "" });
+    const answer = await browser().open(login());
+    expect([answer.status, answer.body]).toEqual([500, expect.not.stringContaining("secret of the tests")]);
+  });
+
+  test("finish in one process a login that started in another, and call in both", async () => {
+    await start(server);
+    const secondPort = await freePort();
+    await start(server, { PORT: String(secondPort) });
+    const person = browser();
+    const elsewhere = `http://localhost:${secondPort}`;
+    const { location } = await person.open(`${elsewhere}/auth/retail-pos`);
+    expect((await person.open(sandbox.consent(location, store))).location).toBe("/products");
+    sandbox.expire(store);
+    for (const origin of [elsewhere, at("")])
+      expect((await person.open(`${origin}/products`)).body).toContain("House espresso");
+    expect(sandbox.tokenRequests(store)).toHaveLength(2); // the login, and one renewal for both
+  });
+
+  test("pass the API's own status on, and lead to the login when only a login mends it", async () => {
+    await start(server);
+    const person = browser();
+    await person.open(sandbox.consent((await person.open(login())).location, store));
+    sandbox.fault(404, { endpoint: "api" });
+    expect((await person.open(at("/products"))).status).toBe(404);
+    sandbox.refuse(store);
+    sandbox.expire(store);
+    expect((await person.open(at("/products"))).location).toBe("/auth/retail-pos");
+  });
+
+  test("answer a limited service with 503 and Retry-After", async () => {
+    await start(server);
+    const person = browser();
+    await person.open(sandbox.consent((await person.open(login())).location, store));
+    sandbox.limit(store, 60_000);
+    sandbox.expire(store);
+    const answer = await person.open(at("/products"));
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  });
+});
 
 describe("the rule for queue workers", () => {
   const clock = virtualClock();
@@ -282,6 +415,56 @@ function write(name: string, text: string): string {
   return file;
 }
 
+/** The program for Fastify as it is shown, and a hook and a cookie of the application's own. */
+function fastifyWithHooks(http: string): string {
+  const { text } = blockUnder("Fastify");
+  const hooks = `app.addHook("onRequest", async (_, reply) => void reply.header("set-cookie", "of=another"));
+    app.addHook("onSend", async (_, reply) => void reply.header("x-hook", "1"));`;
+  const made = http === "node:http2" ? "Fastify({ http2: true });" : "Fastify();";
+  return write("app.js", text.replace("Fastify();", made + hooks));
+}
+
+/** A program for Koa with the file that is shown, and a middleware and a cookie of the application's own. */
+function koaWithHooks(koa: string, http: string): string {
+  const shown = blocks.find((block) => pathOf(block) === "lib/on-koa.js");
+  write("lib/on-koa.js", shown?.text ?? "");
+  const program = `
+    import { createServer } from "${http}";
+    import { retailPos, settingsFromEnv } from "@retail-pos/core";
+    import { bearer } from "@retail-pos/koa-bearer";
+    import { webLogin } from "@retail-pos/login";
+    import Koa from "${koa}";
+    import session from "koa-session";
+    import { onKoa, sessions } from "./lib/on-koa.js";
+
+    const { PORT, SESSION_SECRET: secret } = process.env;
+    const client = retailPos(settingsFromEnv());
+    const { start, callback } = webLogin({
+      client,
+      secret,
+      onLogin: ({ request, login }) => {
+        sessions.get(request).store = login.domainPrefix;
+        return new Response(null, { status: 303, headers: { location: "/products" } });
+      },
+    });
+    const app = new Koa();
+    app.keys = [secret];
+    app.use(session(app));
+    app.use(async (ctx, next) => {
+      ctx.cookies.set("of", "another");
+      await next();
+      ctx.set("x-hook", "1");
+    });
+    const routes = new Map([["/auth/retail-pos", onKoa(start)], ["/auth/retail-pos/callback", onKoa(callback)]]);
+    app.use((ctx, next) => routes.get(ctx.path)?.(ctx) ?? next());
+    app.use(bearer({ client, retailer: (ctx) => ctx.session.store }));
+    app.use(async (ctx) => {
+      ctx.body = await (await ctx.state.retailPos.fetch("api/products")).json();
+    });
+    createServer(app.callback()).listen(PORT);`;
+  return write("app.js", program);
+}
+
 /** The program of a framework as a file that Node runs. */
 async function programUnder(heading: string): Promise<string> {
   const session = blocks.find((block) => pathOf(block) === "lib/session.js");
@@ -330,6 +513,21 @@ async function start(file: string): Promise<void> {
     }
   }
   throw new Error(`the program ended with ${child.exitCode}: ${errors}`);
+}
+
+/** An answer's headers, once the server is there. */
+async function headersOverHttp2(path: string): Promise<object> {
+  for (;;) {
+    const session = connect(at("")).on("error", () => {});
+    try {
+      const [headers] = await once(session.request({ ":path": path }), "response");
+      return headers;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20)); // until it listens
+    } finally {
+      session.destroy();
+    }
+  }
 }
 
 /** The lines of a program that are there for login and bearer; of a file that is one route, all but the imports. */

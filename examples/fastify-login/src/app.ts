@@ -53,10 +53,10 @@ export function createApp(
     const ready = await isReady(client, stopping);
     return reply.code(ready ? 200 : 503).send({ status: ready ? "ready" : "not ready" });
   });
-  const session = addSession(app, sessionSecret, service.redirectUri.startsWith("https:"));
+  addSession(app, sessionSecret, service.redirectUri.startsWith("https:"));
 
   app.register(async (routes) => {
-    const fresh = addLogin(routes, session, { client, secret: sessionSecret, clock: more.clock });
+    const fresh = addLogin(routes, { client, secret: sessionSecret, clock: more.clock });
 
     routes.get("/", (request, reply) =>
       request.session.get("store") ? reply.redirect("/products") : reply.view("welcome.ejs"),

@@ -1,8 +1,8 @@
 import { bearer } from "@retail-pos/fastify-bearer";
-import { nodeHandler, type WebLoginOptions, webLogin } from "@retail-pos/login";
+import { type WebLoginOptions, webLogin } from "@retail-pos/login";
 import type { FastifyInstance } from "fastify";
 import { showFailure } from "./failure-page.js";
-import type { Session } from "./session.js";
+import { sessionOf, webRequest } from "./session.js";
 
 type Given = Pick<WebLoginOptions, "client" | "secret" | "clock">;
 
@@ -11,17 +11,17 @@ type Given = Pick<WebLoginOptions, "client" | "secret" | "clock">;
  *
  * @returns a hook: the bearer of whoever is logged in.
  */
-export function addLogin(app: FastifyInstance, session: Session, given: Given) {
+export function addLogin(app: FastifyInstance, given: Given) {
   const { start, callback } = webLogin({
     ...given,
-    onLogin: ({ login }) => {
+    onLogin: ({ request, login }) => {
       // find or create your user here; give webLogin a `verify` to refuse somebody
-      const headers = { location: "/products", "set-cookie": session.begin(login.domainPrefix) };
-      return new Response(null, { status: 303, headers });
+      sessionOf(request).set("store", login.domainPrefix);
+      return new Response(null, { status: 303, headers: { location: "/products" } });
     },
-    onFailure: (failure) => showFailure(app, failure, session.storeOf(failure.request)),
+    onFailure: (failure) => showFailure(app, failure, sessionOf(failure.request).get("store")),
   });
-  app.get("/auth/retail-pos", ({ raw }, reply) => nodeHandler(start)(raw, reply.raw));
-  app.get("/auth/retail-pos/callback", ({ raw }, reply) => nodeHandler(callback)(raw, reply.raw));
+  app.get("/auth/retail-pos", (request) => start(webRequest(request)));
+  app.get("/auth/retail-pos/callback", (request) => callback(webRequest(request)));
   return bearer({ client: given.client, retailer: ({ session }) => session.get("store") });
 }

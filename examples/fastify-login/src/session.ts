@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import secureSession from "@fastify/secure-session";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 
 declare module "@fastify/secure-session" {
   interface SessionData {
@@ -12,16 +12,8 @@ declare module "@fastify/secure-session" {
 const NAME = "fastify-login";
 const TWO_WEEKS_S = 14 * 24 * 60 * 60;
 
-/** What a request and an answer of the platform, which know no `request.session`, say of it. */
-export interface Session {
-  /** The `Set-Cookie` line of somebody who logs in. */
-  begin(store: string): string;
-  /** Who is logged in. */
-  storeOf(request: Request): string | undefined;
-}
-
 /** Adds `request.session`, which is kept in a sealed cookie. */
-export function addSession(app: FastifyInstance, secret: string, isSecure: boolean): Session {
+export function addSession(app: FastifyInstance, secret: string, isSecure: boolean): void {
   const cookieName = isSecure ? `__Host-${NAME}` : NAME;
   const cookie = {
     path: "/",
@@ -32,14 +24,19 @@ export function addSession(app: FastifyInstance, secret: string, isSecure: boole
   };
   const key = createHash("sha256").update(`session\n${secret}`).digest();
   app.register(secureSession, { key, cookieName, cookie, expiry: TWO_WEEKS_S });
-  return {
-    begin(store) {
-      const session = app.encodeSecureSession(app.createSecureSession({ store }));
-      return app.serializeCookie(cookieName, session, cookie);
-    },
-    storeOf(request) {
-      const sealed = app.parseCookie(request.headers.get("cookie") ?? "")[cookieName];
-      return sealed ? app.decodeSecureSession(sealed)?.get("store") : undefined;
-    },
-  };
+}
+
+/** One of Fastify's requests as the platform's, with the session of it. Only path and query of its address count. */
+export function webRequest({ method, url, headers, session }: FastifyRequest): Request {
+  const own = Object.entries(headers).filter(([name]) => !name.startsWith(":")); // not those of HTTP/2
+  const request = new Request(new URL(url, "http://localhost"), {
+    method,
+    headers: own as [string, string][],
+  });
+  return Object.assign(request, { session });
+}
+
+/** The session of a request that `webRequest` made. */
+export function sessionOf(request: Request): FastifyRequest["session"] {
+  return (request as Request & Pick<FastifyRequest, "session">).session;
 }

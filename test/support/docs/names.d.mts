@@ -28,6 +28,7 @@ declare global {
   const countRetailers: typeof import("@retail-pos/opentelemetry").countRetailers;
 
   const loginFlow: typeof import("@retail-pos/login").loginFlow;
+  const failureWords: typeof import("@retail-pos/login").failureWords;
   const nodeHandler: typeof import("@retail-pos/login").nodeHandler;
   const createServer: typeof import("node:http").createServer;
 
