@@ -158,7 +158,6 @@ export function fetchOf(life: Life): typeof globalThis.fetch {
 /** What core needs of a response, and nothing that costs time. */
 function responseOf({ status, body, resetAt }: ServiceAnswer): Response {
   const headers: Record<string, string> = {
-    "content-length": String(body.length),
     ...(resetAt !== undefined && { "x-ratelimit-reset": String(Math.ceil(resetAt / 1000)) }),
     ...(resetAt !== undefined && status === 200 && { "x-ratelimit-remaining": "0" }),
   };
@@ -168,8 +167,12 @@ function responseOf({ status, body, resetAt }: ServiceAnswer): Response {
       get: (name: string) => headers[name.toLowerCase()] ?? null,
       has: (name: string) => name in headers,
     },
-    body: { cancel: async () => {} },
-    text: () => body,
+    body: {
+      cancel: async () => {},
+      async *[Symbol.asyncIterator]() {
+        yield new TextEncoder().encode(body);
+      },
+    },
     redirected: false,
     type: "basic",
   } as unknown as Response;

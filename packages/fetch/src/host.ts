@@ -154,7 +154,7 @@ export class Host {
   }
 }
 
-/** Ends a body that nobody will read or send. It may be one of Node's streams; whether it can be ended does not matter. */
+/** Ends a body that will not be read or sent. It may be one of Node's streams, or one that cannot be ended. */
 export function discard(body: unknown, reason?: unknown): void {
   const stream = body as { cancel?(reason: unknown): unknown; destroy?(): void } | null | undefined;
   const ending = () => (stream?.cancel ? stream.cancel(reason) : stream?.destroy?.());
