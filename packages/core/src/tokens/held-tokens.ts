@@ -441,7 +441,7 @@ export class HeldTokens {
   }
 
   async #beforeReplacing(stored: TokenSet): Promise<{ replacing: readonly TokenSet[]; question: Question }> {
-    await this.#saving; // or the store could hold a set that is not in the list
+    await this.#saved(); // or the store could hold a set that is not in the list
     const replacing = this.isUnsaved ? withOneMore(this.#unsavedOver, stored) : [stored];
     return { replacing, question: this.#ask() };
   }
