@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Progress, STUCK } from "./progress.js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { endRequestOf } from "../../testing/ended-request.js";
+import { Progress, SharedWork, STUCK } from "./progress.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -65,4 +66,32 @@ test("after a standstill of this thread, a step that goes on within the next sec
   progress.next(10_000);
   await vi.advanceTimersByTimeAsync(5_000);
   expect(wait.end).toBe("waits");
+});
+
+describe("work that several requests wait for", () => {
+  const failure = new Error("failed");
+
+  test("settles for each of them as it does by itself", async () => {
+    const done = new SharedWork(new Progress(10_000), Promise.resolve("done"));
+    expect(await Promise.all([done.wait(), done.wait()])).toEqual(["done", "done"]);
+    const failed = new SharedWork(new Progress(10_000), Promise.reject(failure));
+    await expect(failed.wait()).rejects.toBe(failure);
+    await expect(failed.wait()).rejects.toBe(failure);
+  });
+
+  test("is stuck as soon as the runtime says that its request has ended", async () => {
+    const work = new Promise<never>(() => {});
+    const shared = new SharedWork(new Progress(10_000), work);
+    endRequestOf(work);
+    expect(await Promise.all([shared.wait(), shared.wait()])).toEqual([STUCK, STUCK]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is stuck if it failed and the runtime says something else", async () => {
+    const work = Promise.reject(failure);
+    const shared = new SharedWork(new Progress(10_000), work);
+    await expect(shared.wait()).rejects.toBe(failure);
+    endRequestOf(work);
+    expect(await shared.wait()).toBe(STUCK);
+  });
 });

@@ -5,7 +5,7 @@ import type { Lock } from "../vocabulary/lock.js";
 
 /** One caller's turn at a lock. */
 interface Turn {
-  readonly over: Promise<void>;
+  readonly over: Promise<undefined>;
   readonly progress: Progress | undefined;
 }
 
@@ -30,15 +30,14 @@ export function memoryLock(): Lock {
     const queue = queues.get(key) ?? [];
     queues.set(key, queue);
     let end!: () => void;
-    const over = new Promise<void>((resolve) => {
-      end = resolve;
+    const over = new Promise<undefined>((resolve) => {
+      end = () => resolve(undefined);
     });
     const turn = { over, progress: progressOf.get(work) };
     queue.push(turn);
     try {
       for (let first = queue[0]; first && first !== turn; first = queue[0]) {
-        const outcome = await (first.progress?.wait(first.over) ?? first.over);
-        if (outcome === STUCK) leave(first);
+        if ((await endOf(first)) === STUCK) leave(first);
       }
       return await work();
     } finally {
@@ -52,6 +51,11 @@ export function memoryLock(): Lock {
       if (queue.length === 0 && queues.get(key) === queue) queues.delete(key);
     }
   };
+}
+
+/** A turn never fails: if waiting for it does, the runtime has ended the request that had it. */
+function endOf({ progress, over }: Turn): Promise<undefined | typeof STUCK> {
+  return progress?.wait(over, () => false) ?? over.catch(() => STUCK);
 }
 
 /**

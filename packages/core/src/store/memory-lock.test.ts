@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { endRequestOf } from "../../testing/ended-request.js";
 import { memoryLock } from "./locks.js";
 
 describe("a memory lock", () => {
@@ -69,6 +70,19 @@ describe("a memory lock", () => {
     const next = lock("shop", async () => "free");
     expect((await Promise.allSettled(failed)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(await next).toBe("free");
+  });
+
+  test("goes to the next in the queue if the runtime has ended the request that had it", async () => {
+    const lock = memoryLock();
+    const never = gate().opened;
+    const PlatformPromise = Promise;
+    vi.stubGlobal("Promise", function PromiseOfEndedRequest(executor: () => void) {
+      return endRequestOf(new PlatformPromise(executor));
+    });
+    void lock("shop", () => never);
+    vi.unstubAllGlobals();
+    const next = [lock("shop", async () => "first"), lock("shop", async () => "second")];
+    expect(await Promise.all(next)).toEqual(["first", "second"]);
   });
 
   test("of another application is another lock", async () => {

@@ -1,5 +1,5 @@
 import type { RetailerClient } from "../client/retailer-client.js";
-import { Progress, STUCK } from "../platform/progress.js";
+import { Progress, SharedWork, STUCK } from "../platform/progress.js";
 import { unref } from "../platform/timers.js";
 import type { CheckedStore } from "../store/checked-store.js";
 import { mayReplace } from "../store/compare-and-set.js";
@@ -40,16 +40,11 @@ export interface Renewal {
   readonly isIssuedHere: boolean;
 }
 
-/** Work that several callers wait for. */
-interface Shared<T> {
-  readonly result: Promise<T>;
-  readonly progress: Progress;
-}
-
 /** A look at the store, shared by those who may trust it. */
-interface Look extends Shared<TokenSet | undefined> {
+interface Look {
   readonly order: number;
   readonly at: number;
+  readonly work: SharedWork<TokenSet | undefined>;
 }
 
 /** While the store cannot be written, so many sets that it may hold are remembered. */
@@ -85,8 +80,8 @@ export class HeldTokens {
   #answered = 0;
   #client: RetailerClient | undefined = undefined;
   #look: Look | undefined = undefined;
-  #renewing: Shared<Renewal> | undefined = undefined;
-  #saving: Shared<void> | undefined = undefined;
+  #renewing: SharedWork<Renewal> | undefined = undefined;
+  #saving: SharedWork<void> | undefined = undefined;
   /** Logins and disconnects whose save is under way. */
   #loggingIn = 0;
   /** Answers that may still come after their deadline. */
@@ -225,7 +220,7 @@ export class HeldTokens {
     for (let look = this.#look; look; look = this.#look) {
       const ageMs = this.#around.clock() - look.at;
       const isFresh = look.order > asked || (ageMs >= 0 && ageMs < maxAgeMs);
-      const end = look.progress.wait(look.result);
+      const end = look.work.wait();
       const found = await (isFresh ? end : end.catch(() => undefined)); // if it is not, the next look counts
       if (found !== STUCK && isFresh) return found;
       if (found === STUCK && this.#look === look) this.#look = undefined;
@@ -344,21 +339,28 @@ export class HeldTokens {
    *
    * @param mayTakeMs how long the work may take until it is at its next step.
    */
-  async renewOnce(mayTakeMs: number, work: (progress: Progress) => Promise<Renewal>): Promise<Renewal> {
-    for (let renewing = this.#renewing; renewing; renewing = this.#renewing) {
-      const end = await renewing.progress.wait(renewing.result);
+  renewOnce(mayTakeMs: number, work: (progress: Progress) => Promise<Renewal>): Promise<Renewal> {
+    const before = this.#renewing;
+    if (!before) return this.#startRenewal(mayTakeMs, work);
+    const renewal = before.wait().then((end) => {
       if (end !== STUCK) return end;
-      if (this.#renewing === renewing) this.#renewing = undefined;
-    }
+      if (this.#renewing === before) this.#renewing = undefined;
+      return this.renewOnce(mayTakeMs, work);
+    });
+    return renewal;
+  }
+
+  #startRenewal(mayTakeMs: number, work: (progress: Progress) => Promise<Renewal>): Promise<Renewal> {
     const progress = new Progress(mayTakeMs);
-    const renewing = { progress, result: work(progress) };
+    const result = work(progress);
+    const renewing = new SharedWork(progress, result);
     this.#renewing = renewing;
-    this.#around.background(renewing.result);
+    this.#around.background(result);
     const over = () => {
       if (this.#renewing === renewing) this.#renewing = undefined;
     };
-    renewing.result.then(over, over);
-    return renewing.result;
+    result.then(over, over);
+    return result;
   }
 
   /** Work whose tokens this object will hold: until it is over, no other object takes this one's place. */
@@ -374,9 +376,10 @@ export class HeldTokens {
     await this.#saved(); // that attempt may have begun before this call
     if (!this.isUnsaved) return;
     if (!this.#saving) {
-      const saving = { result: this.#trySaving(), progress: new Progress(STORE_MAY_TAKE_MS) };
+      const result = this.#trySaving();
+      const saving = new SharedWork(new Progress(STORE_MAY_TAKE_MS), result);
       this.#saving = saving;
-      void saving.result.then(() => {
+      void result.then(() => {
         if (this.#saving === saving) this.#saving = undefined;
       });
     }
@@ -386,7 +389,7 @@ export class HeldTokens {
   /** The end of the attempt to save that is under way. */
   async #saved(): Promise<void> {
     const saving = this.#saving;
-    const end = await saving?.progress.wait(saving.result);
+    const end = await saving?.wait();
     if (end === STUCK && this.#saving === saving) this.#saving = undefined;
   }
 
@@ -450,7 +453,7 @@ export class HeldTokens {
     const { clock } = this.#around;
     const order = this.#asked + 1;
     const result = this.#read();
-    const look: Look = { order, at: clock(), result, progress: new Progress(STORE_MAY_TAKE_MS) };
+    const look: Look = { order, at: clock(), work: new SharedWork(new Progress(STORE_MAY_TAKE_MS), result) };
     this.#look = look;
     const over = () => {
       if (this.#look === look) this.#look = undefined;

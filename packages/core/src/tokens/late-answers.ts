@@ -1,7 +1,7 @@
 import { renewed } from "../endpoint/answered-set.js";
 import type { Coming, TokenAnswer } from "../endpoint/token-endpoint.js";
 import { LATE } from "../endpoint/token-post.js";
-import { Progress, STUCK } from "../platform/progress.js";
+import { Progress, SharedWork, STUCK } from "../platform/progress.js";
 import { mayReplace } from "../store/compare-and-set.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
@@ -64,15 +64,16 @@ export function lateAnswers(app: Application): LateAnswers {
 /** What is under way for each retailer, all of it together: whether new tokens came of any. */
 class UnderWay {
   readonly #mayTakeMs: number;
-  readonly #all = new Map<DomainPrefix, { result: Promise<boolean>; progress: Progress }>();
+  readonly #all = new Map<DomainPrefix, SharedWork<boolean>>();
 
   constructor(mayTakeMs: number) {
     this.#mayTakeMs = mayTakeMs;
   }
 
+  /** Work that its runtime has ended brings no tokens. */
   of({ domainPrefix }: HeldTokens): Promise<boolean> | undefined {
     const work = this.#all.get(domainPrefix);
-    return work?.progress.wait(work.result).then((end) => {
+    return work?.wait().then((end) => {
       if (end !== STUCK) return end;
       if (this.#all.get(domainPrefix) === work) this.#all.delete(domainPrefix);
       return false;
@@ -80,12 +81,13 @@ class UnderWay {
   }
 
   add({ domainPrefix }: HeldTokens, work: Promise<boolean>): Promise<boolean> {
-    const result = Promise.all([this.#all.get(domainPrefix)?.result, work])
-      .then((ends) => ends.includes(true))
-      .finally(() => {
-        if (this.#all.get(domainPrefix)?.result === result) this.#all.delete(domainPrefix);
-      });
-    this.#all.set(domainPrefix, { result, progress: new Progress(this.#mayTakeMs) });
+    const before = this.#all.get(domainPrefix)?.result.catch(() => false); // its runtime may have ended it
+    const result = Promise.all([before, work]).then((ends) => ends.includes(true));
+    const all = new SharedWork(new Progress(this.#mayTakeMs), result);
+    this.#all.set(domainPrefix, all);
+    void result.then(() => {
+      if (this.#all.get(domainPrefix) === all) this.#all.delete(domainPrefix);
+    });
     return result;
   }
 }
