@@ -347,6 +347,7 @@ export class HeldTokens {
       if (this.#renewing === before) this.#renewing = undefined;
       return this.renewOnce(mayTakeMs, work);
     });
+    if (before.progress.isOverdue) this.#around.background(renewal); // it will probably begin the next one
     return renewal;
   }
 

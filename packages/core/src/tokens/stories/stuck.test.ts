@@ -163,6 +163,21 @@ describe("the option background is given", () => {
     expect(await value()).toBe("access-shop-2");
   });
 
+  test("an early renewal at once, although one that its runtime ended has to be given up first", async () => {
+    const works: Promise<unknown>[] = [];
+    const { hangs, login, time, value } = mortal({ background: (work) => void works.push(work) });
+    await login();
+    time.now = END - 200_000;
+    hangs.add("refresh");
+    await inDyingRequest(value);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(await value()).toBe("access-shop-1");
+    expect(works).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await works[1];
+    expect(await value()).toBe("access-shop-2");
+  });
+
   test("tokens that come after the deadline", async () => {
     const works: Promise<unknown>[] = [];
     const background = (work: Promise<unknown>) => void works.push(work);
