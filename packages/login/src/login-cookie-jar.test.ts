@@ -40,6 +40,18 @@ describe("the cookie of a login", () => {
     expect(name.length + value.length).toBeLessThan(3_000);
   });
 
+  test.each(["importKey", "digest"] as const)(
+    "is made although the runtime has ended the first request while it waited for %s",
+    async (step) => {
+      const app = site();
+      const ended = vi.spyOn(crypto.subtle, step).mockImplementation(() => new Promise<never>(() => {}));
+      void app.start(new Request(CALLBACK));
+      await vi.waitFor(() => expect(ended).toHaveBeenCalled());
+      ended.mockRestore();
+      expect((await app.start(new Request(CALLBACK))).headers.getSetCookie()).toHaveLength(1);
+    },
+  );
+
   test("that browsers would drop for its size is a TypeError at the start", async () => {
     const redirectUri = `https://app.example.net/${"x".repeat(3_000)}`;
     await expect(site().start(new Request(CALLBACK), { redirectUri })).rejects.toThrow(/redirectUri/);

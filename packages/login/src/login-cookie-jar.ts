@@ -42,8 +42,11 @@ const MOST_OF_A_NAME = 5;
 
 /** @param clock epoch milliseconds. */
 export function loginCookies(application: Application, seal: Seal, clock: () => number): LoginCookies {
-  let known: Promise<CookieNames> | undefined;
-  const names = () => (known ??= cookieNames(application));
+  let known: CookieNames | undefined;
+  const names = async () => {
+    known ??= await cookieNames(application); // no promise is kept: it may be one of a request that the runtime ended
+    return known;
+  };
 
   return {
     async add(request, state, pending, isSecure) {

@@ -21,10 +21,14 @@ const SHORTEST_SECRET = 32;
  * @param secrets the first seals, all open.
  */
 export function sealOf(secrets: readonly string[], { clientId, service }: Application): Seal {
-  // At first use: some runtimes allow no cryptography while modules are loaded.
+  // At first use: some runtimes allow no cryptography while modules are loaded. The key is kept and not its promise:
+  // some end the request that made a promise, and whoever waits for it then waits in vain.
   const materials = secrets.map((secret) => {
-    let material: Promise<CryptoKey> | undefined;
-    return () => (material ??= crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]));
+    let material: CryptoKey | undefined;
+    return async () => {
+      material ??= await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]);
+      return material;
+    };
   });
 
   return {
