@@ -13,3 +13,9 @@ declare module "node:sqlite" {
     };
   }
 }
+
+// The runtime of Cloudflare Workers has it.
+declare module "cloudflare:workers" {
+  export const env: Record<string, string>;
+  export function waitUntil(work: Promise<unknown>): void;
+}

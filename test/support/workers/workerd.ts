@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import workerd from "workerd";
 import { sources } from "../sources.js";
@@ -15,17 +14,24 @@ export interface Workerd {
   close(): Promise<void>;
 }
 
-/**
- * Starts the worker beside this file in workerd, the runtime of Cloudflare Workers, with core as it is published.
- *
- * @param compatibilityDate workerd behaves as it did on that day.
- * @param settings what the worker imports as `settings.json`.
- */
-export async function startWorkerd(compatibilityDate: string, settings: object): Promise<Workerd> {
+export interface WorkerOptions {
+  /** The worker's main file. */
+  readonly input: string;
+  /** The runtime behaves as it did on that day. */
+  readonly compatibilityDate: string;
+  readonly compatibilityFlags?: readonly string[];
+  /** What the worker imports as `settings.json`, and its bindings. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Default: any free port. */
+  readonly port?: number;
+}
+
+/** Starts a worker in workerd, the runtime of Cloudflare Workers, with our packages bundled into it. */
+export async function startWorkerd(options: WorkerOptions): Promise<Workerd> {
   const folder = mkdtempSync(join(tmpdir(), "workerd-"));
-  writeFileSync(join(folder, "worker.js"), await bundled());
-  writeFileSync(join(folder, "settings.json"), JSON.stringify(settings));
-  writeFileSync(join(folder, "config.capnp"), config(compatibilityDate));
+  writeFileSync(join(folder, "worker.js"), await bundled(options.input));
+  writeFileSync(join(folder, "settings.json"), JSON.stringify(options.settings));
+  writeFileSync(join(folder, "config.capnp"), config(options));
   const child = spawn(workerd, ["serve", "config.capnp", "--control-fd=3"], {
     cwd: folder,
     stdio: ["ignore", "inherit", "inherit", "pipe"],
@@ -48,30 +54,31 @@ export async function startWorkerd(compatibilityDate: string, settings: object):
 /** What may be imported at run time: the runtime's own modules, and the settings. */
 const external = /^(cloudflare|node):|^settings\.json$/;
 
-async function bundled(): Promise<string> {
+async function bundled(input: string): Promise<string> {
   const bundle = await rolldown({
-    input: fileURLToPath(new URL("worker.mjs", import.meta.url)),
-    platform: "neutral",
+    input,
     external,
-    resolve: { alias: { "@retail-pos/core": sources.get("@retail-pos/core") ?? "" } },
+    platform: "browser",
+    resolve: { alias: Object.fromEntries(sources), conditionNames: ["workerd", "import"] },
   });
   const { output } = await bundle.generate({ format: "esm" });
   await bundle.close();
   return output[0].code;
 }
 
-const config = (compatibilityDate: string) => `
+const config = ({ compatibilityDate, compatibilityFlags = [], settings, port = 0 }: WorkerOptions) => `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "worker", worker = .worker),
     (name = "internet", network = (allow = ["local"])),
   ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "worker")],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "worker")],
 );
 const worker :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js"), (name = "settings.json", json = embed "settings.json")],
+  bindings = [${Object.entries(settings).map(([name, value]) => `(name = "${name}", text = ${JSON.stringify(value)})`)}],
   compatibilityDate = "${compatibilityDate}",
-  compatibilityFlags = ["nodejs_als"],
+  compatibilityFlags = [${compatibilityFlags.map((flag) => `"${flag}"`)}],
 );
 `;
