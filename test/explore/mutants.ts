@@ -291,8 +291,8 @@ const ORDER: readonly Mutant[] = [
 const SAVING: readonly Mutant[] = [
   swapped(
     "renewals of one process do not join",
-    "for (let renewing = this.#renewing; renewing; renewing = this.#renewing) {",
-    "for (let renewing = undefined; renewing; renewing = this.#renewing) {",
+    "if (!before) return this.#startRenewal(mayTakeMs, work);",
+    "return this.#startRenewal(mayTakeMs, work);",
   ),
   dropped("an unsaved set is not tried before a reload", "if (this.isUnsaved) await this.saveAgain();", {
     story: "a store that fails",

@@ -111,8 +111,9 @@ export class RequestWatch {
     const isTooSoon = failedAt !== undefined && now >= failedAt && now < failedAt + PAUSE_MS;
     this.must(!isTooSoon, "pause", () => `${by} at once again`);
     const { access, limitedUntil: noted = 0 } = reached ?? {};
-    // Noted after an early refusal; and a token that the API rejected has ended.
-    const isOver = noted === access?.expiresAt && knowledge.rejected.has(access.value);
+    // Noted after an early refusal; and the token has ended: the API rejected it, or the clock was set back since.
+    const isOver =
+      noted === access?.expiresAt && (knowledge.rejected.has(access.value) || life.setBackMs > 0);
     this.must(isOver || !isAhead(noted, now), "pause", () => `${by} before the instant that is noted`);
     const isTooEarly = access?.value === knowledge.refusedEarly && knowledge.isLive(reached, now);
     this.must(!isTooEarly, "need", () => `${by} early, and was refused before`);

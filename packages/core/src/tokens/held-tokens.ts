@@ -97,9 +97,14 @@ export class HeldTokens {
     this.#around = around;
   }
 
-  /** Whether a renewal is under way. */
+  /** Whether a renewal is under way, or was and is stuck. */
   get isRenewing(): boolean {
-    return this.#renewing !== undefined && !this.#renewing.progress.isOverdue;
+    return this.#renewing !== undefined;
+  }
+
+  /** Whether the renewal under way takes longer than it may: its runtime has ended it, or this thread stood still. */
+  get isRenewalOverdue(): boolean {
+    return this.#renewing?.progress.isOverdue ?? false;
   }
 
   /** The client that was kept for the next request of this retailer. */

@@ -43,7 +43,7 @@ export function storedTokenSources(
 
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
   function serve(held: HeldTokens, set: TokenSet, now = clock()): AccessToken {
-    if (held.isRenewing) return set.access;
+    if (held.isRenewing && !held.isRenewalOverdue) return set.access;
     if (held.isUnsaved) background(held.saveAgain());
     const isDue = now >= renewalDueAt(set, renewEarlyMs) && !isRefused(set, now) && !isLimited(set, now);
     if (isDue && !held.isTooEarly(set) && !backOff.early(held.domainPrefix))
