@@ -2,7 +2,9 @@ import { checkedRedirectUri } from "@retail-pos/core";
 
 /** One cookie of a request. */
 export interface Cookie {
+  /** A token (RFC 9110, 5.6.2). */
   readonly name: string;
+  /** As it was sent. */
   readonly value: string;
 }
 

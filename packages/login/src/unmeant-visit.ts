@@ -22,9 +22,19 @@ export function isForced(header: HeaderOf): boolean {
   return mode !== "navigate" || (site === "cross-site" && dest !== "document");
 }
 
-/** The answer to both. Nothing is set, spent or thrown out; whoever then visits the page logs in. */
-export const NOT_NOW = {
+/** An answer that leaves every login as it is. */
+interface NotNow {
+  /** The HTTP status. */
+  readonly status: 503;
+  /** Header names and values. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** For a person who sees it. */
+  readonly body: string;
+}
+
+/** The answer to both. Nothing is set, spent or thrown out; a person who then visits the page logs in. */
+export const NOT_NOW: NotNow = {
   status: 503,
   headers: { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" },
   body: "Nothing was done: a login takes a visit of this page, not a prefetch, a frame or another site's request.\n",
-} as const;
+};

@@ -3,6 +3,7 @@ import { RetailPosStrategy } from "./strategy.js";
 
 /** The names that `require()` gives beside the class itself. */
 type Names = Readonly<Record<"RetailPosStrategy" | "Strategy" | "default", typeof RetailPosStrategy>> & {
+  /** What to tell a person about a failed login. */
   readonly failureWords: typeof failureWords;
 };
 
