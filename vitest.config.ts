@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { lanes } from "./test/support/lanes.js";
 import { sources } from "./test/support/sources.js";
 
-const { fast, real } = lanes();
+const { fast, real, long } = lanes();
 
 // Machines have other things to do, and `FUZZ_RUNS` may ask for millions of cases.
 const patience = process.env["FUZZ_RUNS"] ? 3_600_000 : 60_000;
@@ -35,6 +35,14 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "real",
           include: [...real],
+          globalSetup: ["test/support/machine.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "long",
+          include: [...long],
           globalSetup: ["test/support/machine.ts"],
         },
       },

@@ -6,7 +6,7 @@ import { oldest } from "./support/packed/versions.js";
 
 // What our packages say they work with is what the tests run: each major version that a range names, and the
 // lowest version of all. The tests have them side by side under other names, as `express4` beside `express`;
-// the lowest of the frameworks are in test/packed.test.ts.
+// the lowest of the frameworks are in test/packed.long.test.ts.
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const packages = readdirSync(`${root}/packages`).map((folder) => `packages/${folder}`);

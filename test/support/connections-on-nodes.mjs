@@ -1,5 +1,5 @@
 // What hosts do to a connection, with the built-in fetch of the Node that runs this: each tells its dispatcher of a
-// request in a way of its own. Run by test/stores-on-hosts.test.ts; prints what came of each call.
+// request in a way of its own. Run by test/stores-on-hosts.long.test.ts; prints what came of each call.
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,5 @@
 // Answers that never end, and readers who stop, with the built-in fetch of the Node that runs this. Run by
-// test/stores-on-hosts.test.ts; prints how each call ended, and how much memory that took.
+// test/stores-on-hosts.long.test.ts; prints how each call ended, and how much memory that took.
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { retailFetch } from "@retail-pos/fetch";

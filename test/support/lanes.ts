@@ -16,8 +16,10 @@ export const REAL_PARTS: readonly RegExp[] = [
 export interface Lanes {
   /** Test files that need no server, no browser and no other process. */
   readonly fast: readonly string[];
-  /** All others. */
+  /** Those that need them. */
   readonly real: readonly string[];
+  /** Those named `*.long.test.ts`, whatever they need: only `pnpm test:all` runs them. */
+  readonly long: readonly string[];
 }
 
 /** Every test file of the repository, in the lane where it belongs by what it imports. Paths from the root. */
@@ -25,13 +27,15 @@ export function lanes(): Lanes {
   const files = ["packages", "examples", "test"].flatMap(testFilesIn);
   const imports = new Map<string, readonly string[]>();
   const isReal = (file: string) => reached(resolve(root, file), imports).some(isRealPart);
-  return { fast: files.filter((file) => !isReal(file)), real: files.filter(isReal) };
+  const [long, short] = [files.filter(isLong), files.filter((file) => !isLong(file))];
+  return { fast: short.filter((file) => !isReal(file)), real: short.filter(isReal), long };
 }
 
 function testFilesIn(folder: string): string[] {
   return filesIn(folder).filter((file) => /\.test\.[jt]s$/.test(file));
 }
 
+const isLong = (file: string) => file.includes(".long.test.");
 const isRealPart = (name: string) => REAL_PARTS.some((pattern) => pattern.test(name));
 
 /** The modules outside the repository that a file imports, itself or by way of others. */

@@ -1,5 +1,5 @@
 // A program that calls many stores, each on a host of its own with TLS, as in life. Run by
-// test/stores-on-hosts.test.ts on each Node, with the certificate in NODE_EXTRA_CA_CERTS; prints what came of it.
+// test/stores-on-hosts.long.test.ts on each Node, with the certificate in NODE_EXTRA_CA_CERTS; prints what came of it.
 import { readFileSync } from "node:fs";
 import "../../bench/scenarios/hosts/lookup.mjs"; // not every machine resolves *.localhost
 import { retailPos } from "@retail-pos/core";

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type ApiServer, apiServer } from "../testing/api-server.js";
 import { type RetailFetch, RetailFetchError, retailFetch } from "./index.js";
 
-// How far an answer may be ahead of its reader. In which ways an answer may have no end: test/stores-on-hosts.test.ts.
+// How far an answer may be ahead of its reader. In which ways an answer may have no end is in
+// test/stores-on-hosts.long.test.ts.
 
 const MIB = 1024 * 1024;
 const piece = randomBytes(MIB); // as long as before when it is packed
