@@ -95,7 +95,7 @@ describe("every whole program is run:", () => {
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
       const [, testFile] =
-        /^run by (test\/(?:readme|docs|frameworks|typescript|(?:next|workers)\.long)\.test\.ts)(?: as \S+)?$/.exec(
+        /^run by (test\/(?:readme|docs|frameworks|(?:next|typescript|workers)\.long)\.test\.ts)(?: as \S+)?$/.exec(
           mark,
         ) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
