@@ -54,15 +54,16 @@ export function createApp(settings: Settings, shared: Shared, { stopping, ...mor
     const ready = await isReady(pos, stopping);
     res.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
   });
+  const isHttps = redirectUri.startsWith("https:");
   app.use(
     session({
-      name: "express-cluster",
+      name: isHttps ? "__Host-express-cluster" : "express-cluster", // with the prefix, no other subdomain can plant one
       secret: sessionSecret,
       store: shared.sessions,
       resave: false,
       saveUninitialized: false,
       // Lax, not Strict: the cookie has to come along when the service sends the browser back.
-      cookie: { httpOnly: true, sameSite: "lax", secure: redirectUri.startsWith("https:") },
+      cookie: { httpOnly: true, sameSite: "lax", secure: isHttps },
     }),
   );
   app.use(loginRoutes(pos, more.clock));

@@ -355,8 +355,10 @@ describe("the settings", () => {
   test("are the application's own once people come from elsewhere", async () => {
     const settings = settingsFrom(deployed);
     expect(settings).toMatchObject({ clientId: "ours", sessionSecret: deployed.SESSION_SECRET });
-    app = createApp(settings);
-    expect((await open("/auth/retail-pos")).location).toContain("https://auth.example/connect?");
+    app = createApp({ ...settings, trustProxy: 1 });
+    const answer = await open("/auth/retail-pos", origin, { headers: { "x-forwarded-proto": "https" } });
+    expect(answer.headers.get("set-cookie")).toMatch(/__Host-express-login=.*; Secure/);
+    expect(answer.location).toContain("https://auth.example/connect?");
   });
 
   test.each([

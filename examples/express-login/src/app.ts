@@ -50,9 +50,10 @@ export function createApp(
     const ready = await isReady(pos, stopping);
     res.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
   });
+  const isHttps = redirectUri.startsWith("https:");
   app.use(
     session({
-      name: "express-login",
+      name: isHttps ? "__Host-express-login" : "express-login", // with the prefix, no other subdomain can plant one
       secret: sessionSecret,
       resave: false,
       saveUninitialized: false,
@@ -61,7 +62,7 @@ export function createApp(
         httpOnly: true,
         maxAge: TWO_WEEKS_MS,
         sameSite: "lax", // not strict: it has to come along when the service sends the browser back
-        secure: redirectUri.startsWith("https:"),
+        secure: isHttps,
       },
     }),
   );

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -141,11 +142,16 @@ describe("the settings", () => {
     await standard.close();
   });
 
-  test("are the application's own once people come from elsewhere", () => {
-    expect(settingsFrom(deployed)).toMatchObject({
-      clientId: "ours",
-      sessionSecret: deployed.SESSION_SECRET,
-    });
+  test("are the application's own once people come from elsewhere, and the cookies are for https", async () => {
+    const settings = settingsFrom(deployed);
+    expect(settings).toMatchObject({ clientId: "ours", sessionSecret: deployed.SESSION_SECRET });
+    const server = createServer(createApp({ ...settings, trustProxy: 1 }).callback()).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const headers = { "x-forwarded-proto": "https" };
+    const answer = await fetch(`http://127.0.0.1:${port}/auth/retail-pos`, { headers, redirect: "manual" });
+    expect(answer.headers.getSetCookie().join()).toMatch(/__Host-koa-service=[^,]*; secure/i);
   });
 
   test.each([

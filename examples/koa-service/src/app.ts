@@ -32,7 +32,9 @@ export function createApp(
   if (retailerFrom === "login") {
     app.keys = [sessionSecret];
     // Lax, not Strict: the cookie has to come along when the service sends the browser back.
-    app.use(session({ sameSite: "lax", secure: service.redirectUri.startsWith("https:") }, app));
+    const isHttps = service.redirectUri.startsWith("https:");
+    const key = isHttps ? "__Host-koa-service" : "koa-service"; // with the prefix, no other subdomain can plant one
+    app.use(session({ key, sameSite: "lax", secure: isHttps }, app));
     for (const middleware of loginRoutes(pos, more.clock)) app.use(middleware);
   }
 

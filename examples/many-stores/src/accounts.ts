@@ -20,7 +20,11 @@ declare global {
   }
 }
 
-export const SESSION_COOKIE = "many-stores";
+/** The session's cookie. On https its name has a prefix with which no other subdomain can plant one. */
+export function sessionCookie(redirectUri: string) {
+  const isHttps = redirectUri.startsWith("https:");
+  return { name: isHttps ? "__Host-many-stores" : "many-stores", secure: isHttps };
+}
 /** Then everybody logs in again. */
 export const LONGEST_LOGIN_MS = 14 * 24 * 60 * 60_000;
 
@@ -32,6 +36,7 @@ const LONGEST_PASSWORD = 200;
 export function accountRoutes(
   people: InstanceType<typeof passport.Passport>,
   records: Records,
+  cookie: ReturnType<typeof sessionCookie>,
   clock = Date.now,
 ): Router {
   const tries = attempts(records, clock);
@@ -98,7 +103,7 @@ export function accountRoutes(
     if (req.user?.loginId !== undefined) await records.removeLogin(req.user.loginId);
     req.session.destroy((error) => {
       if (error) return next(error);
-      res.clearCookie(SESSION_COOKIE);
+      res.clearCookie(cookie.name, { secure: cookie.secure });
       res.redirect(303, "/");
     });
   }

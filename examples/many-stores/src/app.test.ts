@@ -448,7 +448,7 @@ test("behind a proxy that ends TLS the session's cookie is for https alone, and 
       redirect: "manual",
     });
   const cookie = (await signUp("192.0.2.1")).headers.get("set-cookie");
-  expect(cookie).toMatch(/^many-stores=.*; HttpOnly; Secure; SameSite=Lax$/);
+  expect(cookie).toMatch(/^__Host-many-stores=.*; HttpOnly; Secure; SameSite=Lax$/);
   // The first address is what whoever comes says of themselves.
   for (let count = 0; count < 50; count += 1)
     await site.records.countAttempt("192.0.2.2", 900_000, Date.now());

@@ -3,7 +3,7 @@ import { isRetailPosError, type RetailPos } from "@retail-pos/core";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import session from "express-session";
 import passport from "passport";
-import { accountRoutes, LONGEST_LOGIN_MS, SESSION_COOKIE } from "./accounts.js";
+import { accountRoutes, LONGEST_LOGIN_MS, sessionCookie } from "./accounts.js";
 import { TooManyAttempts } from "./attempts.js";
 import { connectRoutes } from "./connect.js";
 import type { Database } from "./database.js";
@@ -45,9 +45,10 @@ export function createApp(
     const ready = await isReady(client, stopping);
     res.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
   });
+  const cookie = sessionCookie(redirectUri);
   app.use(
     session({
-      name: SESSION_COOKIE,
+      name: cookie.name,
       secret: sessionSecret,
       resave: false,
       saveUninitialized: false,
@@ -56,11 +57,11 @@ export function createApp(
         httpOnly: true,
         maxAge: LONGEST_LOGIN_MS,
         sameSite: "lax", // not strict: it has to come along when the service sends the browser back
-        secure: redirectUri.startsWith("https:"),
+        secure: cookie.secure,
       },
     }),
   );
-  app.use(accountRoutes(people, records, clock));
+  app.use(accountRoutes(people, records, cookie, clock));
   app.get("/", (req, res) => (req.user ? res.redirect("/stores") : res.render("welcome")));
   app.use(connectRoutes({ people, client, records, memberships: members, clock }));
   app.use(storeRoutes({ client, records, memberships: members, clock }));

@@ -1,4 +1,9 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import pLimit from "p-limit";
+
+const derive: (password: string, salt: Buffer, length: number, cost: ScryptOptions) => Promise<Buffer> =
+  promisify(scrypt);
 
 /** OWASP's cheapest in memory, 16 MiB for each password that is tried at the same moment. */
 const COST = { N: 2 ** 14, r: 8, p: 5 };
@@ -25,13 +30,12 @@ export async function isPassword(password: string, hashed: string | undefined): 
   return found.length === expected.length && timingSafeEqual(found, expected) && hashed !== undefined;
 }
 
+/** Of the four threads that Node has for such work, two stay free for DNS and files: renewals need them. */
+const twoAtOnce = pLimit(2);
+
 function keyOf(password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    // Letters can be put together in two ways, and keyboards differ.
-    scrypt(password.normalize("NFKC"), salt, KEY_BYTES, cost, (error, key) =>
-      error ? reject(error) : resolve(key),
-    );
-  });
+  // Letters can be put together in two ways, and keyboards differ.
+  return twoAtOnce(() => derive(password.normalize("NFKC"), salt, KEY_BYTES, cost));
 }
 
 const NOBODYS = await hashPassword(randomBytes(16).toString("base64url"));

@@ -358,7 +358,7 @@ describe("the settings", () => {
     app = deployedApp.getHttpAdapter().getInstance();
     closeApp = () => deployedApp.close();
     const answer = await open("/auth/retail-pos", origin, { headers: { "x-forwarded-proto": "https" } });
-    expect(answer.headers.get("set-cookie")).toMatch(/; Secure/);
+    expect(answer.headers.get("set-cookie")).toMatch(/__Host-nest-login=.*; Secure/);
     expect(answer.location).toContain("https://auth.example/connect?");
   });
 

@@ -38,9 +38,10 @@ export async function createApp(
   app.useStaticAssets(folder("public"));
   app.use(neverStored, fromOurPagesOnly(service));
   app.useGlobalFilters(new ProblemPages(app.getHttpAdapter()));
+  const isHttps = service.redirectUri.startsWith("https:");
   app.use(
     session({
-      name: "nest-login",
+      name: isHttps ? "__Host-nest-login" : "nest-login", // with the prefix, no other subdomain can plant one
       secret: sessionSecret,
       resave: false,
       saveUninitialized: false,
@@ -49,7 +50,7 @@ export async function createApp(
         httpOnly: true,
         maxAge: TWO_WEEKS_MS,
         sameSite: "lax", // not strict: it has to come along when the service sends the browser back
-        secure: service.redirectUri.startsWith("https:"),
+        secure: isHttps,
       },
     }),
   );
