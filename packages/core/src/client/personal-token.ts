@@ -1,6 +1,6 @@
 import { plainFetch } from "../platform/fetch.js";
 import { baseUrlOf, secureUrl, sharesOrigin } from "../settings/addresses.js";
-import { refuseLineBreak, refuseMisspelt } from "../settings/option-checks.js";
+import { refuseMisspelt, refuseStrayCharacters } from "../settings/option-checks.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { kindOf, ReconnectRequiredError } from "../vocabulary/errors.js";
 import { isBearerValue, quietAccess } from "../vocabulary/token-set.js";
@@ -30,7 +30,7 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
   refuseMisspelt(options, ["baseUrl", "domainPrefix", "token", "fetch"], { personaltoken: "token" });
   const { baseUrl, token, fetch } = options;
   const domainPrefix = parseDomainPrefix(options.domainPrefix);
-  if (typeof token === "string") refuseLineBreak("token", token);
+  if (typeof token === "string") refuseStrayCharacters("token", token);
   if (!isBearerValue(token))
     throw new TypeError(
       `token must be a Personal Token: printable text without spaces; ${kindOf(token)} was given`,

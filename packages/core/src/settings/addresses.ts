@@ -1,5 +1,5 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { ifNone, refuseLineBreak } from "./option-checks.js";
+import { ifNone, refuseStrayCharacters } from "./option-checks.js";
 
 /** The addresses of the service, made from `authUrl` and `baseUrl`. */
 export interface Addresses {
@@ -46,6 +46,7 @@ export function connectUrlOf(option: string, authUrl: unknown): string {
  * @throws {TypeError} naming the option.
  */
 export function baseUrlOf(template: unknown, option = "baseUrl"): (domainPrefix: DomainPrefix) => string {
+  if (typeof template === "string") refuseStrayCharacters(option, template);
   const parts = typeof template === "string" ? template.split(PLACEHOLDER) : [];
   const [before, after] = parts;
   if (parts.length !== 2 || before === undefined || after === undefined) {
@@ -120,8 +121,8 @@ export function redirectUri(option: string, value: unknown): string {
 function addressText(option: string, value: unknown): string {
   if (typeof value !== "string" || value.trim() === "")
     throw new TypeError(`${option} must be an absolute URL${ifNone(value, option)}`);
-  refuseLineBreak(option, value);
-  if (!/^\s*https?:\/\//i.test(value))
+  refuseStrayCharacters(option, value);
+  if (!/^https?:\/\//i.test(value))
     throw new TypeError(`${option} must begin with https:// (on a loopback host, http:// is accepted too)`);
   return value;
 }

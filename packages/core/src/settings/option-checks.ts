@@ -8,10 +8,20 @@ export function variableOf(option: string): string {
   return `RETAIL_POS_${option.replace(/[A-Z]+/g, "_$&").toUpperCase()}`;
 }
 
-/** @throws {TypeError} the text contains a line break, probably from the file that it was read from. */
-export function refuseLineBreak(option: string, text: string): void {
-  if (/[\r\n]/.test(text))
-    throw new TypeError(`${option} must not contain a line break; read from a file, it needs .trim()`);
+/** As a number: see scripts/bundle.mjs. */
+const BYTE_ORDER_MARK = String.fromCharCode(0xfeff);
+
+/** @throws {TypeError} the text has something in or around it that came with it from a file or a form. */
+export function refuseStrayCharacters(option: string, text: string): void {
+  const refuse = (problem: string) => {
+    throw new TypeError(`${option} must not ${problem}`);
+  };
+  if (/[\r\n]/.test(text)) refuse("contain a line break; read from a file, it needs .trim()");
+  if (text.includes(BYTE_ORDER_MARK))
+    refuse("contain a byte-order mark, as some editors put at the start of a file");
+  if (text !== text.trim()) refuse("begin or end with a blank");
+  if (/^(["'`]).*\1$/.test(text) || /^[\u2018\u201c].*[\u2019\u201d]$/.test(text))
+    refuse("have quotes around it");
 }
 
 /**

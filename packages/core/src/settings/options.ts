@@ -5,7 +5,7 @@ import { callSafely, type RetailPosEvent } from "../vocabulary/events.js";
 import type { Lock } from "../vocabulary/lock.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { type Addresses, addressesAt, redirectUri } from "./addresses.js";
-import { ifNone, refuseLineBreak, refuseMisspelt } from "./option-checks.js";
+import { ifNone, refuseMisspelt, refuseStrayCharacters } from "./option-checks.js";
 
 /** Options of {@link retailPos}: the service, the application, and the store for the tokens. */
 export interface RetailPosOptions {
@@ -127,7 +127,7 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
 function text(name: string, value: unknown): string {
   if (typeof value !== "string" || value.trim() === "")
     throw new TypeError(`${name} must be a non-empty text${ifNone(value, name)}`);
-  refuseLineBreak(name, value);
+  refuseStrayCharacters(name, value);
   return value;
 }
 

@@ -97,3 +97,35 @@ describe("settingsFromEnv", () => {
     expect(() => settingsFromEnv(wrong)).not.toThrow(/canary/);
   });
 });
+
+describe("a value that came with something around it is refused, and its variable named", () => {
+  const good = {
+    RETAIL_POS_AUTH_URL: "https://login.example.com",
+    RETAIL_POS_BASE_URL: "https://{domain_prefix}.example.com",
+    RETAIL_POS_CLIENT_ID: "the-application",
+    RETAIL_POS_CLIENT_SECRET: "the-client-secret",
+    RETAIL_POS_REDIRECT_URI: "https://app.example.net/callback",
+  };
+  const mistakes: [string, (value: string) => string, string][] = [
+    ["double quotes", (value) => `"${value}"`, "have quotes around it"],
+    ["single quotes", (value) => `'${value}'`, "have quotes around it"],
+    ["a word processor's quotes", (value) => `\u201c${value}\u201d`, "have quotes around it"],
+    ["a blank at the end", (value) => `${value} `, "begin or end with a blank"],
+    ["a tab before it", (value) => `\t${value}`, "begin or end with a blank"],
+    ["a byte-order mark", (value) => `\ufeff${value}`, "contain a byte-order mark"],
+    ["a line break", (value) => `${value}\n`, "contain a line break"],
+  ];
+  for (const name of Object.keys(good) as (keyof typeof good)[]) {
+    test.each(mistakes)(`${name} with %s`, (_, spoil, problem) => {
+      const env = { ...good, [name]: spoil(good[name]) };
+      expect(() => settingsFromEnv(env)).toThrow(new RegExp(`${name} must not ${problem}`));
+    });
+  }
+
+  test("in an option too, which is named", () => {
+    const { authUrl, redirectUri, ...rest } = settingsFromEnv(good);
+    for (const [option, value] of Object.entries(rest))
+      for (const [, spoil, problem] of mistakes)
+        expect(() => retailPos({ ...rest, [option]: spoil(value) })).toThrow(`${option} must not ${problem}`);
+  });
+});

@@ -1,5 +1,5 @@
 import { baseUrlOf, connectUrlOf, redirectUri } from "./addresses.js";
-import { refuseLineBreak } from "./option-checks.js";
+import { refuseStrayCharacters } from "./option-checks.js";
 
 /** The options of `retailPos` that depend on the service and on the registered application. */
 export interface Settings {
@@ -35,7 +35,7 @@ export function settingsFromEnv(
   /** Reads a variable; adds a problem to the list if it is missing or the check throws. */
   function wanted(
     name: string,
-    check: (variable: string, value: string) => unknown = refuseLineBreak,
+    check: (variable: string, value: string) => unknown = refuseStrayCharacters,
   ): string {
     const [variable, value] = [`RETAIL_POS_${name}`, read(name)];
     if (!value) problems.push(`${variable} is missing`);
