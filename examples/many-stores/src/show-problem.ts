@@ -64,7 +64,7 @@ interface Wait {
   readonly until?: PlainTime;
 }
 
-function waitOf(error: unknown): Wait | undefined {
+export function waitOf(error: unknown): Wait | undefined {
   if (!isRetailPosError(error) || error.code !== "rate_limited") return undefined;
   const seconds = Number(error.headers["Retry-After"]);
   if (seconds <= 60) return { seconds };

@@ -10,6 +10,7 @@ import { requireLogin } from "./accounts.js";
 import type { Memberships } from "./memberships.js";
 import { plainTime } from "./plain-time.js";
 import type { Records, Store } from "./records.js";
+import { waitOf } from "./show-problem.js";
 import { ApiError, PAGE_SIZE, type Product, readFirstProducts } from "./store-api.js";
 
 declare global {
@@ -87,7 +88,7 @@ export function storeRoutes({ client, records, memberships, clock = Date.now }: 
     if (isRetailPosError(error)) res.set(error.headers);
     const products = await records.productsOf(store.domainPrefix, PAGE_SIZE);
     res.status(trouble === "log_in_again" ? 200 : 503);
-    res.render("store", { store, ...shelf(products), readAt: timeOf(store), trouble });
+    res.render("store", { store, ...shelf(products), readAt: timeOf(store), trouble, wait: waitOf(error) });
   }
 
   async function isConnected(domainPrefix: string): Promise<boolean> {
