@@ -209,8 +209,8 @@ const ORDER: readonly Mutant[] = [
   }),
   swapped(
     "handed out before it is saved",
-    "const kept = await held.replace(stored, next);",
-    "void held.replace(stored, next);\n    const kept: TokenSet | undefined = next;",
+    "const kept = await held.replace(stored, next, tries);",
+    "void held.replace(stored, next, tries);\n    const kept: TokenSet | undefined = next;",
   ),
   swapped(
     "resurrected after a disconnect",
@@ -299,7 +299,7 @@ const SAVING: readonly Mutant[] = [
   }),
   swapped(
     "a save is tried once before it counts as failed",
-    "kept = await this.#around.store.putPatiently(next, replacing);",
+    "kept = await this.#around.store.putPatiently(next, replacing, tries);",
     "kept = await this.#around.store.put(next, replacing);",
     {
       equivalent:

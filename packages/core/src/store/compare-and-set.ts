@@ -16,8 +16,16 @@ export interface CompareAndSet {
    * @throws {StoreFailedError | StoredTokensError}
    */
   put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
-  /** Does the same as `put`, and tries again for about three seconds if the store fails (behaviour 9). */
-  putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+  /**
+   * Does the same as `put`, and tries again for about three seconds if the store fails (behaviour 9).
+   *
+   * @param tries called before each try: some drivers hold up the whole thread for seconds in one.
+   */
+  putPatiently(
+    next: TokenSet,
+    replacing: readonly TokenSet[],
+    tries?: () => void,
+  ): Promise<TokenSet | undefined>;
 }
 
 /** The pauses between the tries. */
@@ -44,8 +52,13 @@ export function compareAndSet(
     }
   }
 
-  async function putPatiently(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
+  async function putPatiently(
+    next: TokenSet,
+    replacing: readonly TokenSet[],
+    tries?: () => void,
+  ): Promise<TokenSet | undefined> {
     for (const pauseMs of AGAIN_AFTER_MS) {
+      tries?.();
       try {
         return await put(next, replacing);
       } catch (error) {
@@ -53,6 +66,7 @@ export function compareAndSet(
         await sleep(pauseMs);
       }
     }
+    tries?.();
     return put(next, replacing);
   }
 }

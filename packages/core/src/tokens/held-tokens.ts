@@ -267,14 +267,15 @@ export class HeldTokens {
   /**
    * Puts a set into the store in place of `stored`. If the store cannot take it, this process keeps it.
    *
+   * @param tries called before each try.
    * @returns the set that counts from now on: `next`, or one that somebody else stored meanwhile; `undefined` if the
    * retailer was disconnected.
    */
-  async replace(stored: TokenSet, next: TokenSet): Promise<TokenSet | undefined> {
+  async replace(stored: TokenSet, next: TokenSet, tries?: () => void): Promise<TokenSet | undefined> {
     const { replacing, question } = await this.#beforeReplacing(stored);
     let kept: TokenSet | undefined;
     try {
-      kept = await this.#around.store.putPatiently(next, replacing);
+      kept = await this.#around.store.putPatiently(next, replacing, tries);
     } catch (error) {
       return this.#keepUnsaved(next, replacing, error);
     }

@@ -86,10 +86,10 @@ export function renewals(app: Application): Renewals {
       if (!(error instanceof ReconnectRequiredError)) throw error;
       return live(held, await newerThanRefused(held, stored, app), progress);
     }
-    progress.next(STORE_MAY_TAKE_MS);
     const problem = uselessness(held, answer);
     const next = renewed(stored, answer, versions.next());
-    const kept = await held.replace(stored, next); // saved before anybody sees it
+    const tries = () => progress.next(STORE_MAY_TAKE_MS);
+    const kept = await held.replace(stored, next, tries); // saved before anybody sees it
     if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
     if (problem) throw problem;
     backOff.succeeded(held.domainPrefix, answer.rateLimit);

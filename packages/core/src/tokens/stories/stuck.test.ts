@@ -132,14 +132,14 @@ test("a renewal that is alive is joined for as long as it takes: slow store, slo
   const { login, service, time, value } = start({ store, cacheMs: 60_000 });
   await login();
   await value();
-  Object.assign(state, { isSlow: true, refusals: 1 });
+  Object.assign(state, { isSlow: true, refusals: 5 });
   time.now = END;
   service.next(async (_, regular) => {
     await new Promise((resolve) => setTimeout(resolve, 9800));
     return regular();
   });
   const waiting = Promise.all(Array.from({ length: 20 }, value));
-  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.advanceTimersByTimeAsync(90_000);
   expect(new Set(await waiting)).toEqual(new Set(["access-shop-2"]));
   expect(service.spent()).toHaveLength(1);
 });
