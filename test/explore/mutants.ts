@@ -42,7 +42,13 @@ const GUARDS: readonly Mutant[] = [
     "a mark that overlapped is believed",
     "return this.#agrees(kept, question) ? this.#hold(kept, question) : this.#askAgain();",
     "return this.#hold(kept, question);",
-    { nth: 1, story: "a refusal before the end, and a login" },
+    {
+      nth: 1,
+      story: "a refusal, and a login here",
+      equivalent:
+        "Only a set whose token has ended is marked. Its copy is served to no caller, and a verdict needs a look that " +
+        "began after the caller came.",
+    },
   ),
   swapped(
     "a login that overlapped is believed",

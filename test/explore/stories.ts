@@ -102,8 +102,8 @@ const STORIES: Readonly<Record<string, Story>> = {
     actors: [[ask(0)], [login(1), pass(4_000), pass(7_000), ask(0)]],
   },
   "a login and a disconnect at once": { age: ENDED, actors: [[login(0)], [disconnect(0)], [ask(0), ask(0)]] },
-  "a refusal before the end, and a login": {
-    age: EARLY,
+  "a refusal, and a login here": {
+    age: ENDED,
     actors: [
       [revoke, ask(0)],
       [login(0), pass(4_000), ask(0)],

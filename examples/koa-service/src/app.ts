@@ -82,6 +82,7 @@ const errorsAsJson: Middleware = async (ctx, next) => {
     if (headers) ctx.set(headers);
     ctx.status = status;
     const { title, text } = failureWords({ code: code ?? "error", error });
-    ctx.body = { error: code ?? "error", message: expose && !code ? message : `${title}. ${text}` };
+    const isOurs = expose && (!code || code === "from_elsewhere"); // words of this service, and of no login
+    ctx.body = { error: code ?? "error", message: isOurs ? message : `${title}. ${text}` };
   }
 };

@@ -144,9 +144,7 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       const limited = await ada.open(`/stores/${store}`);
       expect(limited.status).toBe(503);
       expect(limited.headers.get("retry-after")).toMatch(/^\d+$/);
-      expect(limited.body).toMatch(
-        /asks for a pause[\s\S]*You can go on[\s\S]*data-wait="\d+">Try again/,
-      );
+      expect(limited.body).toMatch(/asks for a pause[\s\S]*You can go on[\s\S]*data-wait="\d+">Try again/);
       clock.advance(61_000);
       expect((await ada.open(`/stores/${store}`)).body).toContain(espresso);
     });

@@ -26,8 +26,11 @@ const NO_HOST = /[\s/\\?#@]/;
 const FRAMING = [
   "connection",
   "content-length",
+  "http2-settings",
   "keep-alive",
   "proxy-connection",
+  "te",
+  "trailer",
   "transfer-encoding",
   "upgrade",
 ];
@@ -55,6 +58,7 @@ export function nodeHandler(
       if (res.writableEnded) return; // an answer of somebody else's, and whole
       if (res.headersSent) return void res.destroy(); // half an answer must not pass for a whole one
       if (!onError) throw error;
+      for (const name of res.getHeaderNames()) res.removeHeader(name); // one of them may be what failed
       onError(error, res);
     }
   };

@@ -19,8 +19,11 @@ export function isAhead(header: HeaderOf): boolean {
 export function isForced(header: HeaderOf): boolean {
   const [site, mode, dest] = ["site", "mode", "dest"].map((name) => header(`sec-fetch-${name}`));
   if (site !== "cross-site" && site !== "same-site") return false;
-  return mode !== "navigate" || (site === "cross-site" && dest !== "document");
+  return mode !== "navigate" || (site === "cross-site" && FRAMES.has(dest));
 }
+
+/** A visit says `document`; one that goes through the application's own service worker says `empty`. */
+const FRAMES: ReadonlySet<unknown> = new Set(["iframe", "frame", "fencedframe", "embed", "object"]);
 
 /** An answer that leaves every login as it is. */
 interface NotNow {

@@ -304,6 +304,7 @@ describe("a start that another host's page forces", () => {
     ["a link elsewhere", "cross-site", "navigate", "document"],
     ["an address that was typed", "none", "navigate", "document"],
     ["a fetch of the application's own", "same-origin", "cors", "empty"],
+    ["a link elsewhere, through a service worker", "cross-site", "navigate", "empty"],
     ["a frame of a neighbouring host", "same-site", "navigate", "iframe"],
     ["a purpose that is none of these", "none", "navigate", "document", "prefetched-by-nobody"],
   ])("is not one by %s", async (_, site, mode, dest, purpose = "") => {

@@ -51,7 +51,7 @@ function addressOf(req: Request, trustProxy: boolean): { protocol: string; host:
 
 /** The host that a request names itself; over HTTP/2 as `:authority`. Empty if it names none. */
 export function hostOf(req: Request): string {
-  return req.headers?.host ?? (req.headers?.[":authority"] as string | undefined) ?? "";
+  return (req.headers?.[":authority"] as string | undefined) ?? req.headers?.host ?? "";
 }
 
 /** Whether the application trusts the proxy at an address, so many hops away. */

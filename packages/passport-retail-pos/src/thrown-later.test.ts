@@ -71,6 +71,21 @@ describe.each(stores)("with %s, what the application throws reaches next(err):",
         boom();
       },
     ],
+    [
+      "in an async one, after an await of no promise",
+      () => async () => {
+        await null;
+        boom();
+      },
+    ],
+    ["behind a promise that it made first", () => () => Promise.resolve().then(boom)],
+    [
+      "in an async one, called after another promise was made",
+      () => () => {
+        void Promise.resolve();
+        void boomLater();
+      },
+    ],
   ])("%s, for a login that failed", async (_name, custom) => {
     const { site, person, callbackUrl } = await open(store(), custom);
     const answer = await person.open(`${callbackUrl}?error=access_denied`);

@@ -20,31 +20,43 @@ export function guarded<Args extends unknown[]>(
 }
 
 /**
- * The same for a call that keeps the promise of an async function to itself, as Passport's `fail` keeps that of a
- * custom callback. The first promise that an async function makes is its own; if nothing waits for it when the call
- * is over, nothing ever will.
+ * The same for a call that keeps the promise of a function to itself, as Passport's `fail` keeps that of a custom
+ * callback. Of the promises that are made meanwhile, each that nothing waits for when the call is over is guarded.
  */
 export function guardedInside(call: () => unknown, report: Report): () => void {
+  let isReported = false;
+  /** An async function that returns a promise rejects with it, so that one error comes twice. */
+  const once: Report = (error) => {
+    if (!isReported) report(error);
+    isReported = true;
+  };
   return guarded(() => {
-    let first: Promise<unknown> | undefined;
-    let isAwaited = false;
-    const stop = onEachPromise((promise, parent) => {
-      first ??= promise;
-      if (parent !== undefined && parent === first) isAwaited = true;
-    });
+    /** Each promise, with the one that it waits for. */
+    const made = new Map<Promise<unknown>, Promise<unknown> | undefined>();
+    /** An `await` of a value makes a promise that is settled at once, and that waits for nothing. */
+    const settled = new Set<Promise<unknown>>();
+    const stop = onEachPromise(
+      (promise, parent) => made.set(promise, parent),
+      (promise) => settled.add(promise),
+    );
     try {
       return call();
     } finally {
       stop();
-      if (!isAwaited) first?.then(undefined, report);
+      const pending = [...made].filter(([promise]) => !settled.has(promise));
+      const awaited = new Set(pending.map(([, parent]) => parent));
+      for (const promise of made.keys()) if (!awaited.has(promise)) promise.then(undefined, once);
     }
-  }, report);
+  }, once);
 }
 
 /** Other runtimes have no such hook. */
-function onEachPromise(told: Parameters<typeof v8.promiseHooks.onInit>[0]): () => void {
+function onEachPromise(
+  init: (promise: Promise<unknown>, parent: Promise<unknown> | undefined) => void,
+  settled: (promise: Promise<unknown>) => void,
+): () => void {
   try {
-    return v8.promiseHooks.onInit(told) as unknown as () => void;
+    return v8.promiseHooks.createHook({ init, settled }) as unknown as () => void;
   } catch {
     return () => {};
   }

@@ -105,7 +105,11 @@ function withoutSecretScope(response: TokenResponse, secrets: readonly string[])
 /** Makes the service's text safe for a log line: short, printable, and without secrets. */
 function plainText(value: unknown, secrets: readonly string[]): string | undefined {
   if (typeof value !== "string" || value === "") return undefined;
-  return redact(value, secrets)
-    .replace(/[^\x20-\x7e]+/g, " ")
-    .slice(0, 200);
+  // Twice: cleaning may turn other blanks into those that a secret has.
+  const cleaned = printable(redact(value, secrets));
+  return redact(cleaned, [...secrets, ...secrets.map(printable)]).slice(0, 200);
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, " ");
 }

@@ -6,7 +6,7 @@ import type { Application } from "./application.js";
 import type { HeldTokens } from "./held-tokens.js";
 
 /** So much later than by this process's reckoning a token may end by the service's. */
-const ENDS_WITHIN_MS = 1000;
+const ENDS_WITHIN_MS = 2000;
 
 /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
 export async function newerThanRefused(
@@ -48,7 +48,7 @@ export async function newerThanRefusedEarly(
 
 /**
  * A service that refuses early renewals counts a token's life from its answer, and this process from its request. So
- * the request at the end waits for a second, or it would be early once more, and a refusal would count.
+ * the request at the end waits for two seconds, or it would be early once more, and a refusal would count.
  */
 export async function surelyEnded(held: HeldTokens, stored: TokenSet, { clock }: Application): Promise<void> {
   const { access } = stored;

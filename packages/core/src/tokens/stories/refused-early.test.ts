@@ -97,7 +97,7 @@ describe("a refresh that is refused while the access token is valid", () => {
     const waiting = first.value();
     await settled();
     expect(service.spent()).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(1000);
+    await vi.advanceTimersByTimeAsync(2000);
     expect(await waiting).toBe("access-shop-2");
     expect(service.spent()).toHaveLength(2);
   });
