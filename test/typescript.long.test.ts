@@ -17,7 +17,7 @@ const patience = 240_000; // npm fetches what is missing
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-typescript-"));
 const programs = new Map(
   blocksOf(document).flatMap(({ mark, text }) => {
-    const [, file] = /^run by test\/typescript\.test\.ts as (\S+)$/.exec(mark) ?? [];
+    const [, file] = /^run by test\/typescript\.long\.test\.ts as (\S+)$/.exec(mark) ?? [];
     return file === undefined ? [] : [[file, text] as const];
   }),
 );

@@ -1,5 +1,5 @@
 import { type BearerOptions, isRetailPosError, type RequestBearer, requestBearer } from "@retail-pos/core";
-import type { Request, RequestHandler } from "express";
+import type { NextFunction, Request, Response } from "express";
 
 declare global {
   namespace Express {
@@ -20,16 +20,14 @@ declare global {
  *
  * @throws {TypeError} naming the option that is wrong.
  */
-export function bearer<
-  Params = Request["params"],
-  Answer = unknown,
-  Body = Request["body"],
-  Query = Request["query"],
->(options: BearerOptions<Request<Params, Answer, Body, Query>>): RequestHandler<Params, Answer, Body, Query> {
+export function bearer<Req = Request>(
+  options: BearerOptions<Req>,
+): (req: Req, res: Response, next: NextFunction) => Promise<void> {
   const bearerOf = requestBearer(options);
-  return async (req, res, next) => {
+  return async (request, res, next) => {
+    const req = request as Request;
     try {
-      const retailPos = await bearerOf(req, req);
+      const retailPos = await bearerOf(request, req);
       if (retailPos) req.retailPos = retailPos;
       else delete (req as Partial<typeof req>).retailPos; // a bearer before this one may have set it
     } catch (error) {
