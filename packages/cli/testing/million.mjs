@@ -47,7 +47,9 @@ function generated(byte) {
       }
       return { retailers, ...(number < COUNT && { cursor: pages.cursorAt(String(number)) }) };
     },
+    firstKey: "new",
     keyOf: async (name) => ["", "old", "new"][keys[numberOf(name)]] || undefined,
+    seal: async () => "sealed",
   };
 }
 
