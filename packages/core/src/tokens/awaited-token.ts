@@ -47,7 +47,8 @@ export function awaitedTokens({
   async function outcome(held: HeldTokens, renewing: Promise<Renewal>, isJoining: boolean) {
     try {
       const { access } = (await renewing).set;
-      // Ended while it was saved: good for who asked, not for who joined later. Reported by now: good for nobody.
+      // A token that ended while it was saved is handed to the caller who asked for it, and not to one who joined. A
+      // token that the API has rejected meanwhile is handed to neither.
       const isGood = !isJoining || held.isLiveAccess(access, clock());
       return isGood && !held.isRejected(access.value) ? access : undefined;
     } catch (error) {

@@ -56,8 +56,8 @@ const MOST_UNSAVED = 16;
  * Loads, saves, logins and renewals overlap, and their answers come in any order. Three guards keep the copy true:
  * - Overlap: if the copy changed while an answer was on its way, and the answer disagrees with the copy, it is neither
  *   believed nor dropped: the store is asked again.
- * - Freshness: the age of a copy counts from its question, not from its answer; and nobody is told "not connected" or
- *   "log in again" because of a question that was sent before they asked.
+ * - Freshness: the age of a copy counts from its question, not from its answer; and no caller is told "not connected"
+ *   or "log in again" because of a question that was sent before they asked.
  * - Unsaved: the store may have taken a save whose answer was lost. While a set is unsaved, every set that the store
  *   may hold is remembered, and any of these may be replaced.
  */
@@ -311,7 +311,7 @@ export class HeldTokens {
     try {
       const kept = await this.#around.store.put(noted, replacing);
       if (this.#agrees(kept, question)) this.#hold(kept, question);
-      else await this.#askAgain(); // a login that came between helps whoever waits
+      else await this.#askAgain(); // a login that came between helps the callers who wait
     } catch {
       // Told by the store; this process remembers the limit by itself.
     }
@@ -412,7 +412,7 @@ export class HeldTokens {
     }
   }
 
-  /** Tries again by itself, if nobody asks: until it is saved, other processes send the spent refresh token. */
+  /** Tries again by itself, if no caller asks: until it is saved, other processes send the spent refresh token. */
   async #saveLater(): Promise<void> {
     for (let tries = 1; this.isUnsaved; tries += 1) {
       await new Promise((resolve) => unref(setTimeout(resolve, longestPauseAfter(tries))));
@@ -420,7 +420,7 @@ export class HeldTokens {
     }
   }
 
-  /** Nobody is handed the copy until the store has said whether it counts, or what it said last. */
+  /** Asks the store again. Until it has answered, no caller is handed the copy. */
   #askAgain(): Promise<TokenSet | undefined> {
     this.#contradict();
     return this.reload();
@@ -429,7 +429,7 @@ export class HeldTokens {
   /**
    * The store did not take the set. A login or a disconnect that became known meanwhile still wins.
    *
-   * @throws `error`: logins overlapped meanwhile, and nobody knows what the store holds.
+   * @throws `error`: logins overlapped meanwhile, so what the store holds is unknown.
    */
   #keepUnsaved(next: TokenSet, replacing: readonly TokenSet[], error: unknown): TokenSet | undefined {
     const known = this.set;

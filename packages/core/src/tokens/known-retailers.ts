@@ -12,7 +12,7 @@ export interface KnownRetailers {
   leave(retailer: HeldTokens): void;
 }
 
-/** Up to this many are remembered even if nobody asks for them. */
+/** Up to this many are remembered even if no caller asks for them. */
 const KEPT_WHEN_IDLE = 10_000;
 /** A retailer is in use for this long after its copy was compared with the store; also how often that is checked. */
 const IN_USE_MS = 60_000;
@@ -24,7 +24,7 @@ export function knownRetailers(
   unknown: (domainPrefix: DomainPrefix) => HeldTokens,
 ): KnownRetailers {
   const retailers = new Map<DomainPrefix, HeldTokens>();
-  /** Met by a job, and asked for by nobody else since. */
+  /** A job has met it, and no caller has asked for it since. */
   const visited = new Set<HeldTokens>();
   let sweptAt = Number.NEGATIVE_INFINITY;
   return {

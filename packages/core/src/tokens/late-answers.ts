@@ -11,7 +11,7 @@ import type { Application } from "./application.js";
 import type { HeldTokens } from "./held-tokens.js";
 import { noteLimit, uselessness } from "./renewal-failures.js";
 
-/** Keeps what the service says after the deadline. Nobody waits for it any more, but it holds. */
+/** Keeps what the service says after the deadline: tokens are saved, and a 429 holds. No caller waits any more. */
 export interface LateAnswers {
   /** @param stored the set whose refresh token was sent. */
   keep(held: HeldTokens, stored: TokenSet, coming: Coming): void;

@@ -19,7 +19,7 @@ export class Rejections {
   }
 
   /**
-   * Remembers that the API rejected this set's access token, and says whether that is believed.
+   * Remembers that the API rejected this set's access token. `false`: it rejects every token, so this one is used on.
    *
    * Some APIs answer 401 to a call that they would not serve with any token. Renewing for each of these would use up
    * the rate limit and end the tokens that other calls work with. So after ten tokens in a row that were rejected when

@@ -119,12 +119,12 @@ class Blocked {
 }
 
 /**
- * For whoever waits for the lock: what its owner has stored meanwhile. Reading needs no lock, so all who wait are
+ * What the owner of the lock has stored, for callers who wait for the lock. Reading needs no lock, so all of them are
  * served at once; under the lock they would be one after the other. A store that cannot be read is not asked again, and
  * nothing is saved here: both come under the lock.
  *
- * While the token endpoint does not answer, one process after the other takes the lock and tries. Who has waited for
- * `patienceMs` by then fails as those did.
+ * While the token endpoint does not answer, one process after the other takes the lock and tries. A caller who has
+ * waited for `patienceMs` by then fails as those did.
  */
 function renewedElsewhere(
   held: HeldTokens,

@@ -91,7 +91,7 @@ export function storedTokens(app: Application): StoredTokens {
   }
 }
 
-/** Whatever error a caller sees was observed. */
+/** Tells the observer of the error before the caller sees it. */
 function toldBy<Ask, T>(events: TokenEvents, work: (ask: Ask) => Promise<T>): (ask: Ask) => Promise<T> {
   return async (ask) => {
     try {
