@@ -7,8 +7,10 @@ import { type ExchangeExtra, type Grant, type GrantOptions, tokenGrants } from "
 import { type Answer, type PostOptions, post } from "./token-post.js";
 import type { TokenResponse } from "./token-response.js";
 
-/** Sends token requests to the retailers' token endpoints (4.2, 4.3). It keeps nothing between two requests. */
+/** Sends token requests to the retailers' token endpoints (4.2, 4.3). */
 export interface TokenEndpoint {
+  /** How long the slowest request with usable tokens took so far, milliseconds. */
+  readonly slowestMs: number;
   /**
    * Exchanges a code for tokens (4.2). It sends one request: a code is single-use, so a second try could only fail.
    *
@@ -60,8 +62,12 @@ export interface TokenEndpointOptions extends GrantOptions, PostOptions {
 export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   const { clock, events, logins } = options;
   const grants = tokenGrants(options);
+  let slowestMs = 0;
 
   return {
+    get slowestMs() {
+      return slowestMs;
+    },
     exchange: (domainPrefix, code, extra) => request(grants.code(domainPrefix, code, extra)),
     refresh: (domainPrefix, refreshToken, isEarly = false, late) =>
       request(grants.refresh(domainPrefix, refreshToken, isEarly), late),
@@ -86,6 +92,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     };
     try {
       const answer = await ask(grant, answered, late);
+      slowestMs = Math.max(slowestMs, performance.now() - beganAt);
       report();
       return answer;
     } catch (error) {

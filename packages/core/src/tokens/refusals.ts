@@ -5,7 +5,7 @@ import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js
 import type { Application } from "./application.js";
 import type { HeldTokens } from "./held-tokens.js";
 
-/** So much later than by this process's reckoning a token may end by the service's. */
+/** A token ends so much later by the service's reckoning than by this process's; more, if token requests take longer. */
 const ENDS_WITHIN_MS = 2000;
 
 /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
@@ -48,13 +48,17 @@ export async function newerThanRefusedEarly(
 
 /**
  * A service that refuses early renewals counts a token's life from its answer, and this process from its request. So
- * the request at the end waits for two seconds, or it would be early once more, and a refusal would count.
+ * the request at the end waits a little, or it would be early once more, and a refusal would count.
  */
-export async function surelyEnded(held: HeldTokens, stored: TokenSet, { clock }: Application): Promise<void> {
-  const { access } = stored;
-  if (!held.isRefusedEarly(stored) || held.isRejected(access.value)) return;
-  const leftMs = (access.expiresAt ?? 0) + ENDS_WITHIN_MS - clock();
-  if (leftMs > 0 && leftMs <= ENDS_WITHIN_MS) await sleep(leftMs);
+export async function surelyEnded(
+  held: HeldTokens,
+  { access }: TokenSet,
+  { clock, endpoint }: Application,
+): Promise<void> {
+  if (held.isRejected(access.value)) return;
+  const withinMs = Math.max(ENDS_WITHIN_MS, endpoint.slowestMs);
+  const leftMs = (access.expiresAt ?? 0) + withinMs - clock();
+  if (leftMs > 0 && leftMs <= withinMs) await sleep(leftMs);
 }
 
 /** The error for a renewal that would be refused early once more. */

@@ -11,7 +11,7 @@ import {
   type RetailPosError,
   TokenEndpointError,
 } from "../vocabulary/errors.js";
-import { limitOf, refusalOf } from "../vocabulary/token-life.js";
+import { isExpired, limitOf, refusalOf } from "../vocabulary/token-life.js";
 import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
@@ -43,6 +43,8 @@ const LOOKS_WITHIN_MS = 1000;
 export function renewals(app: Application): Renewals {
   const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = app;
   const late = lateAnswers(app);
+  /** The service has renewed a token after its end that it refused to renew before: it will do so with all retailers. */
+  let renewsOnlyEnded = false;
   return { renew, comingLate: late.coming, blocked };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
@@ -72,7 +74,11 @@ export function renewals(app: Application): Renewals {
     const reason = blocked(stored) ?? (held.isTooEarly(stored) ? tooEarly(held) : undefined);
     if (reason) throw new Blocked(reason);
     const isEarly = held.isLive(stored);
-    if (!isEarly) await surelyEnded(held, stored, app);
+    const wasRefusedEarly = held.isRefusedEarly(stored);
+    if (!isEarly && (renewsOnlyEnded || wasRefusedEarly)) {
+      progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
+      await surelyEnded(held, stored, app);
+    }
     let answer: TokenAnswer;
     progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
     try {
@@ -86,6 +92,8 @@ export function renewals(app: Application): Renewals {
       if (!(error instanceof ReconnectRequiredError)) throw error;
       return live(held, await newerThanRefused(held, stored, app), progress);
     }
+    if (isEarly) renewsOnlyEnded = false;
+    else if (wasRefusedEarly && isExpired(stored.access, clock())) renewsOnlyEnded = true;
     const problem = uselessness(held, answer);
     const next = renewed(stored, answer, versions.next());
     const tries = () => progress.next(STORE_MAY_TAKE_MS);

@@ -102,6 +102,48 @@ describe("a refresh that is refused while the access token is valid", () => {
     expect(service.spent()).toHaveLength(2);
   });
 
+  test("at the end of a token whose request took long: the next request waits as long", async () => {
+    const time = { now: T0 };
+    const service = strictService(time);
+    let answersAfterMs = 4500;
+    const slowly: typeof fetch = async (...request) => {
+      const answer = await service.fetch(...request);
+      if (answersAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, answersAfterMs));
+      return answer;
+    };
+    const { login, value } = start({ fetch: slowly }, service, time);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const loggedIn = login();
+    await vi.advanceTimersByTimeAsync(answersAfterMs);
+    await loggedIn;
+    answersAfterMs = 0;
+    time.now = END - 100_000;
+    await value();
+    await settled();
+    time.now = END + 2000;
+    const waiting = value();
+    await settled();
+    expect(service.spent()).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(2500);
+    expect(await waiting).toBe("access-shop-2");
+  });
+
+  test("and with all other retailers, once the service has renewed one after its end", async () => {
+    const { first, service, time, walk } = clientsOf(1);
+    await first.login();
+    await walk(END - 200_000, END, 100_000);
+    time.now = AFTER;
+    expect(await first.value()).toBe("access-shop-2");
+    await first.login("other");
+    time.now += DAY_MS;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const waiting = first.pos.tokens("other").token(); // the first since its login: no early renewal was tried
+    await settled();
+    expect(service.spent("other")).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await waiting).toMatchObject({ value: "access-other-2" });
+  });
+
   test("and once more after the end: that answer counts", async () => {
     const { first, service, time, walk } = clientsOf(1);
     await first.login();
