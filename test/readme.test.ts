@@ -231,16 +231,61 @@ describe("the program of each store logs in and reads products:", () => {
   });
 });
 
-test.skipIf(!hasRedis)("the module of cli is what its commands read", async () => {
-  const list = `
+describe("the modules of cli are what its commands read:", () => {
+  /** Commands run with the module itself; `before` and `after` see what it exports. */
+  const running = (module: string, commands: string[][], before = "", after = "") => `${module}
     import { spawnSync } from "node:child_process";
-    if (process.argv[2] !== "list") {
-      const args = ["${root}/packages/cli/dist/bin.js", "list", "--client", import.meta.filename];
-      const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
-      console.log(status, stderr);
+    if (!process.argv[2]) {
+      ${before}
+      for (const command of ${JSON.stringify(commands)}) {
+        const args = ["${root}/packages/cli/dist/bin.js", ...command, "--client", import.meta.filename];
+        const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+        console.log(command[0], status, stdout + stderr);
+      }
+      ${after}
       process.exit();
     }`;
-  expect(await outputOf(programIn("packages/cli/README.md") + list)).toMatch(/^0 [\d,]+ connected, /);
+
+  test.skipIf(!hasRedis)("list", async () => {
+    const module = programIn("packages/cli/README.md", "@retail-pos/cli");
+    expect(await outputOf(running(module, [["list"]]))).toMatch(/^list 0 [\d,]+ connected, /m);
+  });
+
+  test.skipIf(!(hasRedis && hasPostgres))("copy, seal, reseal and status", async () => {
+    const module = programIn("packages/cli/README.md", "Moving to another store");
+    const plain = (domainPrefix: string) =>
+      JSON.stringify({
+        domainPrefix,
+        access: { value: "an-access-token" },
+        refreshToken: "a-refresh-token",
+        issuedAt: 1_900_000_000_000,
+        version: "1",
+      });
+    const program = running(
+      module,
+      [
+        ["copy"],
+        ["seal"],
+        ["reseal"],
+        ["status", "to-be-copied"],
+        ["disconnect", "--yes", "to-be-sealed", "unknown"],
+      ],
+      `await from.save(${plain("to-be-copied")}); await postgres.store.save(${plain("to-be-sealed")});`,
+      `await from.remove("to-be-copied");`,
+    );
+    await setUp();
+    try {
+      const output = await outputOf(program, { PGOPTIONS: `-c search_path=${schema}` });
+      expect(output).toMatch(/^copy 0 [\s\S]*^[1-9]\d* copied/m);
+      expect(output).toMatch(/^seal 0 [\s\S]*1 sealed/m);
+      expect(output).toMatch(/^reseal 0 /m);
+      expect(output).toMatch(/^status 0 /m);
+      expect(output).toMatch(/^disconnect 1 [\s\S]*unknown/m);
+      expect(output).not.toMatch(/an-access-token|a-refresh-token/);
+    } finally {
+      await tearDown();
+    }
+  });
 });
 
 describe("the sandbox's README:", () => {

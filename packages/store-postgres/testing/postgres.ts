@@ -31,8 +31,9 @@ export async function setUp(): Promise<void> {
 }
 
 export async function tearDown(): Promise<void> {
-  await pools[0]?.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-  await Promise.all(pools.map((pool) => pool.end()));
+  const ended = pools.splice(0);
+  await ended[0]?.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+  await Promise.all(ended.map((pool) => pool.end()));
 }
 
 async function answers(): Promise<boolean> {

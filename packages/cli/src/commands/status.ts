@@ -54,7 +54,10 @@ function linesOf({ stdout, clock }: Terminal, found: RetailerStatus): Line[] {
     ["Retailer", found.domainPrefix],
     ["Access token", colour ? coloured(stdout, colour, text) : text],
     ...(found.limitedUntil === undefined ? [] : [["Rate limited", limit(found.limitedUntil, now)] as const]),
-    ["Issued", `${lengthOf(now - found.issuedAt)} ago (${localTime(found.issuedAt)})`],
+    [
+      "Issued",
+      `${lengthOf(now - found.issuedAt)} ${found.issuedAt > now ? "ahead" : "ago"} (${localTime(found.issuedAt)})`,
+    ],
     ...(found.scope === undefined ? [] : [["Scope", printable(found.scope)] as const]),
   ];
 }
