@@ -57,7 +57,8 @@ for (const owner of project.getReflectionsByKind(ReflectionKind.ClassOrInterface
 app.validate(project);
 if (!app.logger.hasWarnings()) await app.generateOutputs(project);
 if (app.logger.hasWarnings() || app.logger.hasErrors()) process.exit(1);
-for (const page of readdirSync(out, { recursive: true, encoding: "utf8" }).filter(isPage)) shorten(`${out}/${page}`);
+for (const page of readdirSync(out, { recursive: true, encoding: "utf8" }).filter(isPage))
+  shorten(`${out}/${page}`);
 
 /** Every entry point of every package: its published types, and the name it is imported by. */
 function namesByTypes() {
@@ -78,8 +79,10 @@ function packageOf(name) {
 /** Leaves out what stands where it is inherited from, and the constructors of errors: no application makes one. */
 function leaveOut(owner) {
   const isError = owner.name.endsWith("Error");
-  const stays = ({ inheritedFrom, kind }) => !inheritedFrom && !(isError && kind === ReflectionKind.Constructor);
-  for (const member of (owner.children ?? []).filter((each) => !stays(each))) project.removeReflection(member);
+  const stays = ({ inheritedFrom, kind }) =>
+    !inheritedFrom && !(isError && kind === ReflectionKind.Constructor);
+  for (const member of (owner.children ?? []).filter((each) => !stays(each)))
+    project.removeReflection(member);
   for (const group of owner.groups ?? []) group.children = group.children.filter(stays);
   owner.groups = owner.groups?.filter(({ children }) => children.length > 0);
 }
