@@ -3,14 +3,18 @@ import { RateLimitedError } from "../vocabulary/errors.js";
 import type { TokenEvents } from "../vocabulary/events.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 import { failureOf, usableResponse } from "./token-answer-check.js";
-import { type ExchangeExtra, type Grant, type GrantOptions, tokenGrants } from "./token-grants.js";
+import {
+  type ExchangeExtra,
+  type Grant,
+  type GrantOptions,
+  type RefreshedAccess,
+  tokenGrants,
+} from "./token-grants.js";
 import { type Answer, type PostOptions, post } from "./token-post.js";
 import type { TokenResponse } from "./token-response.js";
 
-/** Sends token requests to the retailers' token endpoints (4.2, 4.3). */
+/** Sends token requests to the retailers' token endpoints (4.2, 4.3). It keeps nothing between two requests. */
 export interface TokenEndpoint {
-  /** How long the slowest request with usable tokens took so far, milliseconds. */
-  readonly slowestMs: number;
   /**
    * Exchanges a code for tokens (4.2). It sends one request: a code is single-use, so a second try could only fail.
    *
@@ -20,18 +24,19 @@ export interface TokenEndpoint {
   /**
    * Gets new tokens for a refresh token (4.3).
    *
-   * @param isEarly whether the access token that came with this refresh token is valid.
-   * @param late given what may still come, if there is no answer in time: tokens, for the service has ended the old
-   * refresh token by then (R4); or a 429, which holds whenever it comes.
    * @throws {ReconnectRequiredError} when the service refuses the refresh token.
    * @throws {RefusedEarlyError} the same, if `isEarly`: perhaps the service renews no token before its end.
    */
-  refresh(
-    domainPrefix: DomainPrefix,
-    refreshToken: string,
-    isEarly?: boolean,
-    late?: Late,
-  ): Promise<TokenAnswer>;
+  refresh(domainPrefix: DomainPrefix, refreshToken: string, extra?: RefreshExtra): Promise<TokenAnswer>;
+}
+
+/** What else belongs to one renewal. */
+export interface RefreshExtra extends RefreshedAccess {
+  /**
+   * Given what may still come, if there is no answer in time: tokens, for the service has ended the old refresh token
+   * by then (R4); or a 429, which holds whenever it comes.
+   */
+  late?: Late;
 }
 
 /** The answer that comes after the deadline; `undefined` if none comes, or an unusable one. Never rejects. */
@@ -62,15 +67,11 @@ export interface TokenEndpointOptions extends GrantOptions, PostOptions {
 export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   const { clock, events, logins } = options;
   const grants = tokenGrants(options);
-  let slowestMs = 0;
 
   return {
-    get slowestMs() {
-      return slowestMs;
-    },
     exchange: (domainPrefix, code, extra) => request(grants.code(domainPrefix, code, extra)),
-    refresh: (domainPrefix, refreshToken, isEarly = false, late) =>
-      request(grants.refresh(domainPrefix, refreshToken, isEarly), late),
+    refresh: (domainPrefix, refreshToken, { late, ...access } = {}) =>
+      request(grants.refresh(domainPrefix, refreshToken, access), late),
   };
 
   /** Sends one request, and calls `onRequest` once with its result. */
@@ -92,7 +93,6 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     };
     try {
       const answer = await ask(grant, answered, late);
-      slowestMs = Math.max(slowestMs, performance.now() - beganAt);
       report();
       return answer;
     } catch (error) {

@@ -15,7 +15,7 @@ export interface Grant {
   readonly type: GrantType;
   readonly domainPrefix: DomainPrefix;
   readonly form: Readonly<Record<string, string>>;
-  /** The values of the form that no error may show. */
+  /** The values that no error may show, whatever the service repeats. */
   readonly secrets: readonly string[];
   /** The error for an answer that refuses the code or the refresh token. */
   readonly refused: (status: number, errorDescription: string | undefined) => RetailPosError;
@@ -53,12 +53,16 @@ export interface LoginNews {
 export interface Grants {
   /** Exchanges a login's code (4.2). */
   code(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Grant;
-  /**
-   * 4.3: spends a refresh token.
-   *
-   * @param isEarly whether the access token that came with it is valid: then a refusal is no verdict.
-   */
-  refresh(domainPrefix: DomainPrefix, refreshToken: string, isEarly: boolean): Grant;
+  /** 4.3: spends a refresh token. */
+  refresh(domainPrefix: DomainPrefix, refreshToken: string, access?: RefreshedAccess): Grant;
+}
+
+/** The access token that is renewed. */
+export interface RefreshedAccess {
+  /** Its value. A service that says which token is still valid may repeat it. */
+  accessToken?: string;
+  /** Whether it is valid: then a refusal is no verdict. */
+  isEarly?: boolean;
 }
 
 export function tokenGrants(options: GrantOptions): Grants {
@@ -81,12 +85,13 @@ export function tokenGrants(options: GrantOptions): Grants {
       };
       return { type, domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse };
     },
-    refresh(domainPrefix, refreshToken, isEarly) {
+    refresh(domainPrefix, refreshToken, { accessToken, isEarly } = {}) {
       const type = "refresh_token";
       const form = { grant_type: type, refresh_token: refreshToken, ...application };
       const refused: Grant["refused"] = (status, description) =>
         isEarly ? refusedEarly(domainPrefix, status, description) : refreshTokenRefused(domainPrefix);
-      return { type, domainPrefix, form, secrets: [refreshToken, clientSecret], refused };
+      const secrets = [refreshToken, clientSecret, ...(accessToken === undefined ? [] : [accessToken])];
+      return { type, domainPrefix, form, secrets, refused };
     },
   };
 }

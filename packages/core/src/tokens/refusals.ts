@@ -1,12 +1,21 @@
+import type { TokenAnswer } from "../endpoint/token-endpoint.js";
+import type { Progress } from "../platform/progress.js";
 import { sleep } from "../platform/timers.js";
-import { isRetailPosError, NotConnectedError, RefusedEarlyError } from "../vocabulary/errors.js";
+import {
+  isRetailPosError,
+  NotConnectedError,
+  ReconnectRequiredError,
+  RefusedEarlyError,
+} from "../vocabulary/errors.js";
 import { refusalOf, tooEarlyBefore } from "../vocabulary/token-life.js";
 import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens } from "./held-tokens.js";
 
-/** A token ends so much later by the service's reckoning than by this process's; more, if token requests take longer. */
+/** So much later than by this process's reckoning a token ends by the service's, as a rule. */
 const ENDS_WITHIN_MS = 2000;
+/** A wait is over so soon after its time. */
+const WAKES_WITHIN_MS = 1000;
 
 /** Adopts a newer set of the store and never erases it; if there is none, marks the set and fails (behaviour 8). */
 export async function newerThanRefused(
@@ -47,18 +56,33 @@ export async function newerThanRefusedEarly(
 }
 
 /**
- * A service that refuses early renewals counts a token's life from its answer, and this process from its request. So
- * the request at the end waits a little, or it would be early once more, and a refusal would count.
+ * Renews a token that has ended, at a service that refuses early renewals. The service counts a token's life from its
+ * answer, and this process from its request. So the request waits a little, or it would be early once more. The answer
+ * may have been slow, or a clock may be wrong: a refusal counts if it comes later than a token request may take.
  */
-export async function surelyEnded(
+export async function renewSurelyEnded(
   held: HeldTokens,
   { access }: TokenSet,
-  { clock, endpoint }: Application,
-): Promise<void> {
-  if (held.isRejected(access.value)) return;
-  const withinMs = Math.max(ENDS_WITHIN_MS, endpoint.slowestMs);
-  const leftMs = (access.expiresAt ?? 0) + withinMs - clock();
-  if (leftMs > 0 && leftMs <= withinMs) await sleep(leftMs);
+  { clock, timeoutMs }: Application,
+  progress: Progress,
+  request: () => Promise<TokenAnswer>,
+): Promise<TokenAnswer> {
+  const untilEndedFor = async (ms: number) => {
+    const leftMs = held.isRejected(access.value) ? 0 : (access.expiresAt ?? 0) + ms - clock();
+    const isInDoubt = leftMs > 0 && leftMs <= ms;
+    if (!isInDoubt) return false;
+    progress.next(leftMs + WAKES_WITHIN_MS);
+    await sleep(leftMs);
+    return true;
+  };
+  await untilEndedFor(ENDS_WITHIN_MS);
+  try {
+    return await request();
+  } catch (error) {
+    const isRefusal = error instanceof ReconnectRequiredError;
+    if (!isRefusal || !(await untilEndedFor(ENDS_WITHIN_MS + timeoutMs))) throw error;
+    return request();
+  }
 }
 
 /** The error for a renewal that would be refused early once more. */

@@ -1,5 +1,5 @@
 import { renewed } from "../endpoint/answered-set.js";
-import type { Late, TokenAnswer } from "../endpoint/token-endpoint.js";
+import type { TokenAnswer } from "../endpoint/token-endpoint.js";
 import type { Progress } from "../platform/progress.js";
 import { underLock } from "../store/locks.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
@@ -16,7 +16,7 @@ import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { lateAnswers } from "./late-answers.js";
-import { newerThanRefused, newerThanRefusedEarly, surelyEnded, tooEarly } from "./refusals.js";
+import { newerThanRefused, newerThanRefusedEarly, renewSurelyEnded, tooEarly } from "./refusals.js";
 import { noteFailure, noteLimit, uselessness } from "./renewal-failures.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
@@ -75,15 +75,18 @@ export function renewals(app: Application): Renewals {
     if (reason) throw new Blocked(reason);
     const isEarly = held.isLive(stored);
     const wasRefusedEarly = held.isRefusedEarly(stored);
-    if (!isEarly && (renewsOnlyEnded || wasRefusedEarly)) {
+    const request = () => {
       progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
-      await surelyEnded(held, stored, app);
-    }
+      return endpoint.refresh(held.domainPrefix, stored.refreshToken, {
+        accessToken: stored.access.value,
+        isEarly,
+        late: (coming) => late.keep(held, stored, coming),
+      });
+    };
     let answer: TokenAnswer;
-    progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
     try {
-      const tooLate: Late = (coming) => late.keep(held, stored, coming);
-      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, isEarly, tooLate);
+      if (isEarly || !(renewsOnlyEnded || wasRefusedEarly)) answer = await request();
+      else answer = await renewSurelyEnded(held, stored, app, progress, request);
     } catch (error) {
       progress.next(STORE_MAY_TAKE_MS);
       if (error instanceof RateLimitedError) await noteLimit(held, stored, error, app);

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   DAY_MS,
@@ -6,6 +7,7 @@ import {
   fakeService,
   json,
   oauthError,
+  type Script,
   type Started,
   settled,
   start,
@@ -19,8 +21,10 @@ import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
 const END = T0 + DAY_MS;
-/** By then the token has ended by any reckoning. */
+/** By then the token has ended for the service too, as a rule. */
 const AFTER = END + 2000;
+/** By then it has, however slowly the service answered: a refusal counts at once. */
+const SURELY_AFTER = AFTER + 10_000;
 
 afterEach(() => void vi.useRealTimers());
 
@@ -102,30 +106,24 @@ describe("a refresh that is refused while the access token is valid", () => {
     expect(service.spent()).toHaveLength(2);
   });
 
-  test("at the end of a token whose request took long: the next request waits as long", async () => {
-    const time = { now: T0 };
-    const service = strictService(time);
-    let answersAfterMs = 4500;
-    const slowly: typeof fetch = async (...request) => {
-      const answer = await service.fetch(...request);
-      if (answersAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, answersAfterMs));
-      return answer;
-    };
-    const { login, value } = start({ fetch: slowly }, service, time);
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-    const loggedIn = login();
-    await vi.advanceTimersByTimeAsync(answersAfterMs);
-    await loggedIn;
-    answersAfterMs = 0;
-    time.now = END - 100_000;
-    await value();
+  test("at the end of a token that was issued slowly, by another process: a refusal is asked once more", async () => {
+    const { clients, first, service, time, walk } = clientsOf(2);
+    await first.login();
+    await walk(END - 200_000, END, 100_000);
+    const stillTooEarly: Script = () => oauthError("invalid_grant");
+    service.next(stillTooEarly);
+    time.now = END + 2000; // the token ends later for the service: its answer was on its way for seven seconds
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const waiting = Promise.all(clients.map(({ value }) => value()));
     await settled();
-    time.now = END + 2000;
-    const waiting = value();
-    await settled();
-    expect(service.spent()).toHaveLength(1);
-    await vi.advanceTimersByTimeAsync(2500);
-    expect(await waiting).toBe("access-shop-2");
+    expect(service.spent()).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(9999);
+    expect(service.spent()).toHaveLength(2);
+    time.now = END + 12_000;
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await waiting).toEqual(["access-shop-2", "access-shop-2"]);
+    expect(service.spent()).toHaveLength(3);
+    expect(clients.flatMap(({ types }) => types())).not.toContain("reconnect_required");
   });
 
   test("and with all other retailers, once the service has renewed one after its end", async () => {
@@ -150,7 +148,7 @@ describe("a refresh that is refused while the access token is valid", () => {
     await walk(END - 290_000, END, 10_000);
     service.always(undefined);
     service.revoke("shop");
-    time.now = AFTER;
+    time.now = SURELY_AFTER;
     expect(await failureOf(first.value())).toBeInstanceOf(ReconnectRequiredError);
     expect(await failureOf(first.value())).toBeInstanceOf(ReconnectRequiredError);
     expect(service.spent()).toHaveLength(2);
@@ -202,6 +200,20 @@ describe("a refresh that is refused while the access token is valid", () => {
     expect(await failureOf(first.shop.token({ rejected: "access-shop-2" }))).toBeInstanceOf(
       ReconnectRequiredError,
     );
+  });
+
+  test("shows the access token in no error and no event, although the service repeats it", async () => {
+    const time = { now: T0 };
+    const refusal = () =>
+      json({ error: "invalid_grant", error_description: "access-shop-1 is still valid" }, 400);
+    const { login, value, events, counts } = start({}, strictService(time, refusal), time);
+    await login();
+    time.now = END - 200_000;
+    await value();
+    await settled();
+    expect(events.at(-1)).toMatchObject({ type: "renewal_failed" });
+    expect(inspect([...events, ...counts], { depth: null, showHidden: true })).not.toContain("access-shop-1");
+    expect(JSON.stringify([...events, ...counts])).not.toContain("access-shop-1");
   });
 
   test("stops no login, and a login ends the wait", async () => {
