@@ -10,7 +10,7 @@ import {
   type TokenStore,
 } from "@retail-pos/core";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
-import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
+import { lockContract, storeContract } from "@retail-pos/store-contracts";
 import LibsqlDatabase from "libsql/promise";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { commandsOf, problemWithCommand } from "./support/docs/commands.js";

@@ -302,9 +302,13 @@ describe("the sandbox's README:", () => {
   test("a fault tells whom it struck", async () => {
     expect(await outputOf(inReadme("Faults"))).toBe("0\n");
   });
+});
+
+describe("the README of store-contracts:", () => {
+  const inReadme = (heading: string) => programIn("packages/store-contracts/README.md", heading);
 
   test("the contracts are passed by the memory store and the memory lock", async () => {
-    expectAllPassed(await outputOf(inReadme("For those who write a store or a lock")));
+    expectAllPassed(await outputOf(inReadme("@retail-pos/store-contracts")));
   });
 
   test.skipIf(!hasPostgres)("the store on a user table keeps every promise of a store", async () => {

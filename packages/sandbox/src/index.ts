@@ -1,7 +1,6 @@
 /**
  * The retail point-of-sale service to run offline. Numbers in comments, such as "4.2", "R4" and "section 8", are
- * headings of docs/service.md. Contracts for stores and locks are in
- * `@retail-pos/sandbox/contracts`.
+ * headings of docs/service.md.
  */
 
 export type { Controls, LiveTokens } from "./controls.js";

@@ -12,7 +12,7 @@ import {
   type TokenStore,
 } from "@retail-pos/core";
 import { startSandbox, virtualClock } from "@retail-pos/sandbox";
-import { storeContract } from "@retail-pos/sandbox/contracts";
+import { storeContract } from "@retail-pos/store-contracts";
 import { sqliteTokens } from "@retail-pos/store-sqlite";
 import { CompactEncrypt } from "jose";
 import Database from "libsql";

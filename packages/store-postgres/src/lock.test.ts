@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { lockContract } from "@retail-pos/sandbox/contracts";
+import { lockContract } from "@retail-pos/store-contracts";
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, oldest, schema, setUp, tearDown, url } from "../testing/postgres.js";

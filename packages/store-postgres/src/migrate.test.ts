@@ -1,5 +1,5 @@
 import { type DomainPrefix, parseDomainPrefix, type TokenSet } from "@retail-pos/core";
-import { storeContract } from "@retail-pos/sandbox/contracts";
+import { storeContract } from "@retail-pos/store-contracts";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, schema, setUp, tearDown } from "../testing/postgres.js";

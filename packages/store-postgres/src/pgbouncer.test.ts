@@ -1,4 +1,4 @@
-import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
+import { lockContract, storeContract } from "@retail-pos/store-contracts";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPgBouncer } from "../testing/pgbouncer.js";

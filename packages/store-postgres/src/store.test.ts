@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { type DomainPrefix, retailPos, StoredTokensError, type TokenSet } from "@retail-pos/core";
-import { storeContract } from "@retail-pos/sandbox/contracts";
+import { storeContract } from "@retail-pos/store-contracts";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, oldest, schema, setUp, tearDown } from "../testing/postgres.js";

@@ -1,5 +1,5 @@
 import type { DomainPrefix } from "@retail-pos/core";
-import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
+import { lockContract, storeContract } from "@retail-pos/store-contracts";
 import { Cluster } from "ioredis";
 import Redis5 from "ioredis5";
 import { createCluster } from "redis";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { lockContract } from "@retail-pos/sandbox/contracts";
+import { lockContract } from "@retail-pos/store-contracts";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Connection, canRun, connectIoRedis, kinds, prefix, sweep, url } from "../testing/redis.js";
 import { asker } from "./driver.js";

@@ -1,5 +1,5 @@
 import type { DomainPrefix, TokenSet } from "@retail-pos/core";
-import { storeContract } from "@retail-pos/sandbox/contracts";
+import { storeContract } from "@retail-pos/store-contracts";
 import { afterAll, describe, expect, test } from "vitest";
 import { canRun } from "../testing/redis.js";
 import { type RedisServer, startServer, until } from "../testing/server.js";

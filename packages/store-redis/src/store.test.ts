@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { type DomainPrefix, retailPos, StoredTokensError, type TokenSet } from "@retail-pos/core";
-import { storeContract } from "@retail-pos/sandbox/contracts";
+import { storeContract } from "@retail-pos/store-contracts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Connection, canRun, connectIoRedis, kinds, prefix, sweep } from "../testing/redis.js";
 import { redisTokens } from "./index.js";

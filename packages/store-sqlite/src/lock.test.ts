@@ -1,5 +1,5 @@
 import type { Lock } from "@retail-pos/core";
-import { lockContract } from "@retail-pos/sandbox/contracts";
+import { lockContract } from "@retail-pos/store-contracts";
 import { afterAll, describe, expect, test } from "vitest";
 import { databases } from "../testing/databases.js";
 import { asker } from "./driver.js";

@@ -1,5 +1,5 @@
 import { parseDomainPrefix, type TokenSet } from "@retail-pos/core";
-import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
+import { lockContract, storeContract } from "@retail-pos/store-contracts";
 import type Database from "libsql";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { databases } from "../testing/databases.js";

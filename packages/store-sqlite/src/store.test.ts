@@ -7,7 +7,7 @@ import {
   StoredTokensError,
   type TokenSet,
 } from "@retail-pos/core";
-import { storeContract } from "@retail-pos/sandbox/contracts";
+import { storeContract } from "@retail-pos/store-contracts";
 import { afterAll, describe, expect, test } from "vitest";
 import { databases } from "../testing/databases.js";
 import { type SqliteDatabase, type SqliteTokensOptions, sqliteTokens } from "./index.js";

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { isRetailPosError } from "@retail-pos/core";
-import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
+import { lockContract, storeContract } from "@retail-pos/store-contracts";
 import { sqliteTokens } from "../dist/index.js";
 
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-node-sqlite-"));

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { lockContract } from "@retail-pos/sandbox/contracts";
+import { lockContract } from "@retail-pos/store-contracts";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Lease, type LeaseLockOptions, leaseLock } from "./lease-lock.js";
 

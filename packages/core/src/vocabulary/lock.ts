@@ -1,7 +1,7 @@
 /**
  * Runs one piece of work per key at a time, in all processes that share the lock, and settles as `work` does. The lock
  * must last as long as the work, however slow, and be free again soon after its owner is killed. Every lock has to pass
- * `lockContract` of `@retail-pos/sandbox/contracts`.
+ * `lockContract` of `@retail-pos/store-contracts`.
  *
  * @param instead may make the work unnecessary: it resolves to a result that the caller takes in place of the work's,
  * or to `undefined` as long as there is none. A lock that has to wait may call it now and then, one call at a time, in

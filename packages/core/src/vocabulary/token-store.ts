@@ -3,7 +3,7 @@ import type { RetailerStatus } from "./retailer-status.js";
 import type { TokenSet } from "./token-set.js";
 
 /**
- * Keeps one {@link TokenSet} per retailer. Every store has to pass `storeContract` of `@retail-pos/sandbox/contracts`.
+ * Keeps one {@link TokenSet} per retailer. Every store has to pass `storeContract` of `@retail-pos/store-contracts`.
  * Records must not expire by themselves: the refresh token is valid for longer than the access token.
  */
 export interface TokenStore {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { Lock, TokenStore } from "@retail-pos/core";
-import { lockContract, storeContract } from "@retail-pos/sandbox/contracts";
 import { sealedStore } from "@retail-pos/sealed-store";
+import { lockContract, storeContract } from "@retail-pos/store-contracts";
 import { postgresTokens } from "@retail-pos/store-postgres";
 import { redisTokens } from "@retail-pos/store-redis";
 import { sqliteTokens } from "@retail-pos/store-sqlite";
