@@ -2,7 +2,7 @@
 // everybody's application starts with ours. Declarations stay as tsc writes them.
 import { rolldown } from "rolldown";
 
-const entries = { core: ["index"], login: ["index", "parts"], "passport-retail-pos": ["index"] };
+const entries = { core: ["index", "authoring"], login: ["index", "parts"], "passport-retail-pos": ["index"] };
 
 for (const [name, files] of Object.entries(entries)) {
   const folder = `packages/${name}`;
@@ -15,7 +15,8 @@ for (const [name, files] of Object.entries(entries)) {
   const { output } = await bundle.write({
     dir: `${folder}/dist`,
     format: "esm",
-    chunkFileNames: "[name].js",
+    chunkFileNames: "shared.js", // what two entries import
+    minifyInternalExports: false,
     // V8 reads them too, at every start. The declarations carry the docstrings.
     comments: { legal: true, annotation: true, jsdoc: false },
   });

@@ -16,7 +16,7 @@ const PLANS: Record<string, string[][]> = {
     ["login", "fleet"],
     ["retail-pos.ts"],
     ["bearer"],
-    ["index.ts"],
+    ["index.ts", "authoring.ts"],
   ],
   cli: [
     ["terminal"],

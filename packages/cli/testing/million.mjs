@@ -1,5 +1,6 @@
 // A module for --client with a million retailers that are made when they are asked for: nothing here grows.
-import { parseDomainPrefix, retailPos, storePages } from "@retail-pos/core";
+import { parseDomainPrefix, retailPos } from "@retail-pos/core";
+import { storePages } from "@retail-pos/core/authoring";
 
 const COUNT = Number(process.env.COUNT ?? 1_000_000);
 const now = Date.now();

@@ -14,7 +14,7 @@ export type { ExchangeExtra } from "./endpoint/token-grants.js";
 export type { TokenAsk, TokenSource } from "./vocabulary/token-source.js";
 export type { AccessToken, TokenSet } from "./vocabulary/token-set.js";
 export type { RetailerClient } from "./client/retailer-client.js";
-export { type RetailerStatus, retailerStatus } from "./vocabulary/retailer-status.js";
+export type { RetailerStatus } from "./vocabulary/retailer-status.js";
 export { type PersonalTokenOptions, personalToken } from "./client/personal-token.js";
 
 // Stores and locks
@@ -23,13 +23,6 @@ export type { Lock } from "./vocabulary/lock.js";
 export { memoryStore } from "./store/memory-store.js";
 export { memoryLock } from "./store/locks.js";
 export { type Lease, type LeaseLockOptions, leaseLock } from "./store/lease-lock.js";
-export { type StoreTask, storeFailure } from "./store/store-failure.js";
-export { type PageAsk, type StorePages, storePages } from "./store/store-pages.js";
-
-// For those who write a tool that goes through a store
-export { checkStored as checkTokenSet } from "./vocabulary/token-set.js";
-export { areOfTwoApplications } from "./vocabulary/token-set-versions.js";
-export { inPlainWords } from "./secrets/errors-without-secrets.js";
 
 // The words of the wire
 export { type DomainPrefix, parseDomainPrefix } from "./vocabulary/domain-prefix.js";
@@ -56,7 +49,7 @@ export {
 } from "./vocabulary/errors.js";
 export type { RetailPosEvent } from "./vocabulary/events.js";
 
-// For those who write a middleware for another framework
+// The bearer of a request, on any framework
 export {
   type BearerOptions,
   type OAuthBearer,
@@ -67,9 +60,3 @@ export {
   requestBearer,
 } from "./bearer/request-bearer.js";
 export type { RequestMessage } from "./bearer/set-authorization.js";
-
-// For those who write a package around this one
-export { refuseMisspelt } from "./settings/option-checks.js";
-
-// For those who write a login for another framework
-export { redirectUri as checkedRedirectUri } from "./settings/addresses.js";

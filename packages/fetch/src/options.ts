@@ -1,4 +1,4 @@
-import { refuseMisspelt } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 
 /** How many connections there are, how long they are kept, and whether a 429 is waited out. */
 export interface RetailFetchOptions {

@@ -1,4 +1,4 @@
-import { checkedRedirectUri } from "@retail-pos/core";
+import { checkedRedirectUri } from "@retail-pos/core/authoring";
 
 /** One cookie of a request. */
 export interface Cookie {

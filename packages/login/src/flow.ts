@@ -1,4 +1,5 @@
-import { checkedRedirectUri, type RetailPos, refuseMisspelt } from "@retail-pos/core";
+import type { RetailPos } from "@retail-pos/core";
+import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
 import { applicationOf } from "./application.js";
 import {
   ACCESS_DENIED,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { refuseMisspelt } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 
 /** Any handler from `Request` to `Response`. */
 export type WebHandler = (request: Request) => Response | Promise<Response>;

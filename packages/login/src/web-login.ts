@@ -1,4 +1,5 @@
-import { type RetailPos, refuseMisspelt } from "@retail-pos/core";
+import type { RetailPos } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { applicationOf } from "./application.js";
 import { failureLog, type LogFailures } from "./failure-log.js";
 import { CANNOT_BE_OPENED, failureWords } from "./failure-words.js";

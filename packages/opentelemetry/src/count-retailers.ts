@@ -1,5 +1,6 @@
 import type { BatchObservableCallback, Meter, MeterProvider, Observable } from "@opentelemetry/api";
-import { type RetailerStatus, type RetailPos, refuseMisspelt } from "@retail-pos/core";
+import type { RetailerStatus, RetailPos } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { GAUGES, type Metric } from "./metric-definitions.js";
 import { checkProvider, withMeter } from "./providers.js";
 

@@ -1,5 +1,6 @@
 import type { Attributes, MeterProvider, TracerProvider } from "@opentelemetry/api";
-import { type RetailPosEvent, refuseMisspelt } from "@retail-pos/core";
+import type { RetailPosEvent } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { errorType } from "./error-type.js";
 import { type Instruments, instruments } from "./instruments.js";
 import { checkProvider, tracerOf, withMeter } from "./providers.js";

@@ -1,4 +1,4 @@
-import { checkedRedirectUri } from "@retail-pos/core";
+import { checkedRedirectUri } from "@retail-pos/core/authoring";
 import type { Request } from "express";
 
 /**

@@ -1,11 +1,5 @@
-import {
-  checkedRedirectUri,
-  type RetailPos,
-  type RetailPosOptions,
-  refuseMisspelt,
-  retailPos,
-  type TokenStore,
-} from "@retail-pos/core";
+import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
+import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
 import type { LogFailures } from "@retail-pos/login";
 import { failureLog } from "@retail-pos/login/parts";
 import type { StateStore } from "./custom-state.js";

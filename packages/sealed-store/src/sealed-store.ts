@@ -1,11 +1,5 @@
-import {
-  checkTokenSet,
-  type DomainPrefix,
-  parseDomainPrefix,
-  refuseMisspelt,
-  type TokenSet,
-  type TokenStore,
-} from "@retail-pos/core";
+import { type DomainPrefix, parseDomainPrefix, type TokenSet, type TokenStore } from "@retail-pos/core";
+import { checkTokenSet, refuseMisspelt } from "@retail-pos/core/authoring";
 import { checkKeys, type SealingKey } from "./keys.js";
 import { type Place, sealer } from "./sealer.js";
 

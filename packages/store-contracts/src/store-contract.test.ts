@@ -1,10 +1,5 @@
-import {
-  memoryStore,
-  type RetailerStatus,
-  storePages,
-  type TokenSet,
-  type TokenStore,
-} from "@retail-pos/core";
+import { memoryStore, type RetailerStatus, type TokenSet, type TokenStore } from "@retail-pos/core";
+import { storePages } from "@retail-pos/core/authoring";
 import { describe, expect, test } from "vitest";
 import { storeContract } from "./index.js";
 

@@ -1,4 +1,4 @@
-import { type StoreTask, storeFailure } from "@retail-pos/core";
+import { type StoreTask, storeFailure } from "@retail-pos/core/authoring";
 
 /** The part of a `Pool` of `pg` that is used here. */
 export interface PostgresPool {

@@ -1,4 +1,5 @@
-import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
+import type { Lock, TokenStore } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { asker, type PostgresPool } from "./driver.js";
 import { lockOn } from "./lock.js";
 import { migrate, tablesAt } from "./schema.js";

@@ -1,12 +1,6 @@
 import { randomUUID } from "node:crypto";
-import {
-  type DomainPrefix,
-  type RetailerStatus,
-  retailerStatus,
-  storePages,
-  type TokenSet,
-  type TokenStore,
-} from "@retail-pos/core";
+import type { DomainPrefix, RetailerStatus, TokenSet, TokenStore } from "@retail-pos/core";
+import { retailerStatus, storePages } from "@retail-pos/core/authoring";
 import type { Ask } from "./driver.js";
 import { takeSql } from "./lock.js";
 import { COLUMNS, claimKey, type Tables } from "./schema.js";

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreFailedError, type StoreTask, storeFailure, type TokenSet } from "@retail-pos/core";
+import { StoreFailedError, type TokenSet } from "@retail-pos/core";
+import { type StoreTask, storeFailure } from "@retail-pos/core/authoring";
 import { type Evaluate, warningOfEviction } from "./eviction.js";
 import type { Keys } from "./schema.js";
 

@@ -1,4 +1,5 @@
-import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
+import type { Lock, TokenStore } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { asker, type IoRedisClient, type NodeRedisClient, type RedisClient, replicasOn } from "./driver.js";
 import { lockOn } from "./lock.js";
 import { keysAt } from "./schema.js";

@@ -1,12 +1,6 @@
 import { randomUUID } from "node:crypto";
-import {
-  type DomainPrefix,
-  type RetailerStatus,
-  retailerStatus,
-  StoreFailedError,
-  storePages,
-  type TokenStore,
-} from "@retail-pos/core";
+import { type DomainPrefix, type RetailerStatus, StoreFailedError, type TokenStore } from "@retail-pos/core";
+import { retailerStatus, storePages } from "@retail-pos/core/authoring";
 import { type Ask, instant, isYes, keyInSlot, SLOTS, textOf } from "./driver.js";
 import type { Keys } from "./schema.js";
 

@@ -1,4 +1,4 @@
-import { type StoreTask, storeFailure } from "@retail-pos/core";
+import { type StoreTask, storeFailure } from "@retail-pos/core/authoring";
 
 /** The part of an opened database that is used here. Every synchronous driver has it. */
 export interface SqliteDatabase {

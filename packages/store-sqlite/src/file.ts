@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { storeFailure } from "@retail-pos/core";
+import { storeFailure } from "@retail-pos/core/authoring";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 
 /**

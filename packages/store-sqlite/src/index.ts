@@ -1,4 +1,5 @@
-import { type Lock, refuseMisspelt, type TokenStore } from "@retail-pos/core";
+import type { Lock, TokenStore } from "@retail-pos/core";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { checkDatabase, prepareConnection } from "./connection.js";
 import { asker, type SqliteDatabase, type SqliteStatement } from "./driver.js";
 import { inPlace } from "./file.js";

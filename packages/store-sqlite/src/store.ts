@@ -2,12 +2,11 @@ import { randomUUID } from "node:crypto";
 import {
   type DomainPrefix,
   type RetailerStatus,
-  retailerStatus,
   StoredTokensError,
-  storePages,
   type TokenSet,
   type TokenStore,
 } from "@retail-pos/core";
+import { retailerStatus, storePages } from "@retail-pos/core/authoring";
 import { cutLog } from "./connection.js";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 import { COLUMNS, claimKey, type Tables } from "./schema.js";

@@ -1,14 +1,12 @@
 import {
-  checkTokenSet,
   type DomainPrefix,
-  inPlainWords,
   isRetailPosError,
   StoreFailedError,
   type StoreOperation,
-  storeFailure,
   type TokenSet,
   type TokenStore,
 } from "@retail-pos/core";
+import { checkTokenSet, inPlainWords, storeFailure } from "@retail-pos/core/authoring";
 
 /** A store of the application's, as a command uses it. */
 export interface CheckedStore {

@@ -1,10 +1,5 @@
-import {
-  areOfTwoApplications,
-  type DomainPrefix,
-  StoredTokensError,
-  StoreFailedError,
-  type TokenSet,
-} from "@retail-pos/core";
+import { type DomainPrefix, StoredTokensError, StoreFailedError, type TokenSet } from "@retail-pos/core";
+import { areOfTwoApplications } from "@retail-pos/core/authoring";
 import type { CheckedStore } from "./checked-store.js";
 
 /**

@@ -1,4 +1,5 @@
-import { inPlainWords, isRetailPosError } from "@retail-pos/core";
+import { isRetailPosError } from "@retail-pos/core";
+import { inPlainWords } from "@retail-pos/core/authoring";
 import { isThrownByUs } from "./thrown-by-us.js";
 import { WrongUse } from "./wrong-use.js";
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { inPlainWords } from "@retail-pos/core";
+import { inPlainWords } from "@retail-pos/core/authoring";
 
 /** The names under which this project publishes packages. */
 const OURS = /^(@retail-pos\/.+|passport-retail-pos)$/;

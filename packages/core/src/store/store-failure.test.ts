@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { isRetailPosError, StoreFailedError, storeFailure } from "../index.js";
+import { storeFailure } from "../authoring.js";
+import { isRetailPosError, StoreFailedError } from "../index.js";
 
 const canary = "canary-refresh";
 

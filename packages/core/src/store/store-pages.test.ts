@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { retailerStatus, storePages } from "../index.js";
+import { retailerStatus, storePages } from "../authoring.js";
 
 describe("a cursor", () => {
   const pages = storePages("here");

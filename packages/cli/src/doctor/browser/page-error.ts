@@ -1,4 +1,4 @@
-import { inPlainWords } from "@retail-pos/core";
+import { inPlainWords } from "@retail-pos/core/authoring";
 import type { Answer } from "./browser-get.js";
 
 /** Names that say nothing of the reason, as frameworks answer in production. */

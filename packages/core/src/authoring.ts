@@ -1,0 +1,18 @@
+// biome-ignore-all assist/source/organizeImports: a table of contents, by what is written
+
+// The entry point `@retail-pos/core/authoring`: what those need who write a package around core, beside the types of
+// `@retail-pos/core`.
+
+// A store
+export { retailerStatus } from "./vocabulary/retailer-status.js";
+export { type StoreTask, storeFailure } from "./store/store-failure.js";
+export { type PageAsk, type StorePages, storePages } from "./store/store-pages.js";
+
+// A tool that goes through a store
+export { checkStored as checkTokenSet } from "./vocabulary/token-set.js";
+export { areOfTwoApplications } from "./vocabulary/token-set-versions.js";
+export { inPlainWords } from "./secrets/errors-without-secrets.js";
+
+// Options of one's own
+export { refuseMisspelt } from "./settings/option-checks.js";
+export { redirectUri as checkedRedirectUri } from "./settings/addresses.js";
