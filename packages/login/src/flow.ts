@@ -1,6 +1,5 @@
 import type { RetailPos } from "@retail-pos/core";
 import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
-import { applicationOf } from "./application.js";
 import {
   ACCESS_DENIED,
   authorizationFailed,
@@ -9,12 +8,11 @@ import {
   type ErrorCallback,
   queryIn,
   readCallback,
-} from "./callback-query.js";
-import { trade } from "./exchange-code.js";
-import { loginOf } from "./finished-login.js";
-import { checkJson } from "./json-check.js";
-import { LoginFailure } from "./login-failure.js";
-import { type LoginOutcome, refusalOf } from "./login-outcome.js";
+} from "./callback/callback-query.js";
+import { trade } from "./callback/exchange-code.js";
+import { loginOf } from "./callback/finished-login.js";
+import { type LoginOutcome, refusalOf } from "./callback/login-outcome.js";
+import { LoginFailure } from "./failures/login-failure.js";
 import {
   alreadyUsed,
   isInTime,
@@ -23,9 +21,11 @@ import {
   ONE_COOKIE_HOSTS,
   type PendingLogin,
   underWay,
-} from "./pending-logins.js";
-import { pendingText } from "./pending-text.js";
-import { spentStates } from "./spent-states.js";
+} from "./pending/pending-logins.js";
+import { pendingText } from "./pending/pending-text.js";
+import { spentStates } from "./pending/spent-states.js";
+import { applicationOf } from "./values/application.js";
+import { checkJson } from "./values/json-check.js";
 
 /** Options of {@link loginFlow}. */
 export interface LoginFlowOptions {

@@ -11,8 +11,8 @@ export {
   type WebLoginOptions,
   webLogin,
 } from "./web-login.js";
-export { type FailureWords, failureWords } from "./failure-words.js";
-export type { LogFailures } from "./failure-log.js";
+export { type FailureWords, failureWords } from "./failures/failure-words.js";
+export type { LogFailures } from "./failures/failure-log.js";
 export { type NodeHandlerOptions, nodeHandler, type WebHandler } from "./node-handler.js";
 
 // The protocol, for other frameworks
@@ -22,6 +22,6 @@ export {
   type LoginStart,
   loginFlow,
 } from "./flow.js";
-export type { LoginOutcome, LoginRefusal, LoginSuccess } from "./login-outcome.js";
-export type { LoginFailureCode } from "./login-failure.js";
-export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./finished-login.js";
+export type { LoginOutcome, LoginRefusal, LoginSuccess } from "./callback/login-outcome.js";
+export type { LoginFailureCode } from "./failures/login-failure.js";
+export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./callback/finished-login.js";

@@ -12,18 +12,18 @@ export {
   type Query,
   queryIn,
   readCallback,
-} from "./callback-query.js";
-export { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
-export { trade } from "./exchange-code.js";
-export { failureLog, type LogFailures } from "./failure-log.js";
+} from "./callback/callback-query.js";
+export { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies/cookies.js";
+export { trade } from "./callback/exchange-code.js";
+export { failureLog, type LogFailures } from "./failures/failure-log.js";
 export {
   loginOf,
   profileOf,
   type RetailPosLogin,
   type RetailPosProfile,
   type TokenParams,
-} from "./finished-login.js";
-export { LoginFailure, type LoginFailureCode } from "./login-failure.js";
+} from "./callback/finished-login.js";
+export { LoginFailure, type LoginFailureCode } from "./failures/login-failure.js";
 export {
   alreadyUsed,
   isInTime,
@@ -36,6 +36,6 @@ export {
   pendingLoginsIn,
   type StateFound,
   underWay,
-} from "./pending-logins.js";
-export { type SpentStates, spentStates } from "./spent-states.js";
+} from "./pending/pending-logins.js";
+export { type SpentStates, spentStates } from "./pending/spent-states.js";
 export { isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";

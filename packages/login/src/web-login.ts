@@ -1,16 +1,16 @@
 import type { RetailPos } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
-import { applicationOf } from "./application.js";
-import { failureLog, type LogFailures } from "./failure-log.js";
-import { CANNOT_BE_OPENED, failureWords } from "./failure-words.js";
-import type { RetailPosLogin } from "./finished-login.js";
+import type { RetailPosLogin } from "./callback/finished-login.js";
+import { refusalOf } from "./callback/login-outcome.js";
+import { type FoundCookie, loginCookies } from "./cookies/login-cookie-jar.js";
+import { sealOf, secretsIn } from "./cookies/sealed-cookie.js";
+import { failureLog, type LogFailures } from "./failures/failure-log.js";
+import { CANNOT_BE_OPENED, failureWords } from "./failures/failure-words.js";
+import { LoginFailure } from "./failures/login-failure.js";
 import { type LoginStart, loginFlow } from "./flow.js";
-import { checkJson } from "./json-check.js";
-import { type FoundCookie, loginCookies } from "./login-cookie-jar.js";
-import { LoginFailure } from "./login-failure.js";
-import { refusalOf } from "./login-outcome.js";
-import { sealOf, secretsIn } from "./sealed-cookie.js";
 import { type HeaderOf, isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";
+import { applicationOf } from "./values/application.js";
+import { checkJson } from "./values/json-check.js";
 
 /** Options of {@link webLogin}. */
 export interface WebLoginOptions {

@@ -14,12 +14,12 @@ import {
   trade,
 } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { authorizationError, callbackOf, isCallback } from "./callback-query.js";
-import { absoluteCallbackUrl } from "./callback-url.js";
-import { answerNotNow, keepFromCaches } from "./response.js";
+import { guarded, guardedInside, guardLogIn } from "./hooks/thrown-later.js";
+import { type AnyVerify, askVerify } from "./hooks/verify.js";
+import { authorizationError, callbackOf, isCallback } from "./request/callback-query.js";
+import { absoluteCallbackUrl } from "./request/callback-url.js";
+import { answerNotNow, keepFromCaches } from "./request/response.js";
 import type { StateKeeper } from "./state-keeper.js";
-import { guarded, guardedInside, guardLogIn } from "./thrown-later.js";
-import { type AnyVerify, askVerify } from "./verify.js";
 
 /** Options of `passport.authenticate("retail-pos", options)` for one login. */
 export interface LoginOptions {

@@ -5,8 +5,9 @@ export {
   type RetailPosProfile,
   type TokenParams,
 } from "@retail-pos/login";
-export type { StateMeta, StateStore } from "./custom-state.js";
 export type { LoginOptions } from "./handle-request.js";
+export type { StateMeta, StateStore } from "./hooks/state-store.js";
+export type { VerifyDone, VerifyResult } from "./hooks/verify.js";
 export type { LoginFailureCode, LoginFailureInfo } from "./login-failure.js";
 export type { RetailPosStrategyOptions } from "./options.js";
 export { required as "module.exports" } from "./require.js";
@@ -15,4 +16,3 @@ export {
   RetailPosStrategy as default,
   RetailPosStrategy as Strategy,
 } from "./strategy.js";
-export type { VerifyDone, VerifyResult } from "./verify.js";

@@ -2,8 +2,8 @@ import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } fro
 import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
 import type { LogFailures } from "@retail-pos/login";
 import { failureLog } from "@retail-pos/login/parts";
-import type { StateStore } from "./custom-state.js";
-import type { SkipUserProfile } from "./skip-profile.js";
+import type { SkipUserProfile } from "./hooks/skip-profile.js";
+import type { StateStore } from "./hooks/state-store.js";
 
 /** Options of both styles. */
 interface CommonOptions {
@@ -87,7 +87,7 @@ export interface StrategySettings {
   readonly sessionKey: string;
   readonly store: StateStore | undefined;
   readonly clock: () => number;
-  readonly logFailure: ReturnType<typeof failureLog>;
+  readonly logFailure: (failure: { code: string; message: string }) => void;
 }
 
 const NAMES = Object.keys({

@@ -7,14 +7,14 @@ import type {
   AuthenticateOptions as PassportOptions,
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
-import { customState } from "./custom-state.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./handle-request.js";
-import { answerOfHook } from "./hook-answer.js";
+import { answerOfHook } from "./hooks/hook-answer.js";
+import { isSkipped, type SkipUserProfile } from "./hooks/skip-profile.js";
+import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./hooks/verify.js";
 import { checkOptions, type RetailPosStrategyOptions } from "./options.js";
-import { sessionState } from "./session-state.js";
-import { isSkipped, type SkipUserProfile } from "./skip-profile.js";
+import { customState } from "./state/custom-state.js";
+import { sessionState } from "./state/session-state.js";
 import type { StateKeeper } from "./state-keeper.js";
-import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./verify.js";
 
 /** Options of a strategy whose verify gets the request first. */
 type WithRequest = RetailPosStrategyOptions & {

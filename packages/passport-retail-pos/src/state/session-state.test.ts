@@ -2,22 +2,22 @@ import type { RequestHandler } from "express";
 import session from "express-session";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
-import { type Browser, browser } from "../../../test/support/browser.js";
+import { type Browser, browser } from "../../../../test/support/browser.js";
 import {
   APPLICATION,
   approval,
   loginSite,
   type SiteSettings,
   sessions,
-} from "../../../test/support/login-site.js";
+} from "../../../../test/support/login-site.js";
 import {
   type FakeService,
   fakeService,
   later,
   oauthError,
   type Script,
-} from "../../core/testing/fake-service.js";
-import { RetailPosStrategy } from "./index.js";
+} from "../../../core/testing/fake-service.js";
+import { RetailPosStrategy } from "../index.js";
 
 const MINUTE_MS = 60_000;
 

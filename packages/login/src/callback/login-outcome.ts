@@ -1,6 +1,6 @@
 import { isRetailPosError, type RetailPosErrorCode } from "@retail-pos/core";
+import { LoginFailure, type LoginFailureCode } from "../failures/login-failure.js";
 import type { RetailPosLogin } from "./finished-login.js";
-import { LoginFailure, type LoginFailureCode } from "./login-failure.js";
 
 /** How a callback ended. `pending` is the text to keep for this browser from now on; `undefined` for none. */
 export type LoginOutcome = LoginSuccess | LoginRefusal;

@@ -1,6 +1,6 @@
 import { type DomainPrefix, isRetailPosError, parseDomainPrefix } from "@retail-pos/core";
-import { LoginFailure } from "./login-failure.js";
-import { ONE_COOKIE_HOSTS } from "./pending-logins.js";
+import { LoginFailure } from "../failures/login-failure.js";
+import { ONE_COOKIE_HOSTS } from "../pending/pending-logins.js";
 
 /** The parameters of a callback with a code (2.3). */
 export interface Callback {

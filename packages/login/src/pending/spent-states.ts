@@ -1,6 +1,6 @@
 import type { RetailPos } from "@retail-pos/core";
-import { applicationOf } from "./application.js";
-import { hashOf } from "./bytes.js";
+import { applicationOf } from "../values/application.js";
+import { hashOf } from "../values/bytes.js";
 import { LIFETIME_MS } from "./pending-logins.js";
 
 /** Remembers which states are spent: each finishes one login, in all processes that share the client's store. */

@@ -1,18 +1,18 @@
 import session from "express-session";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
-import { browser } from "../../../test/support/browser.js";
-import { oddBlanks } from "../../../test/support/hostile-callbacks.js";
+import { browser } from "../../../../test/support/browser.js";
+import { oddBlanks } from "../../../../test/support/hostile-callbacks.js";
 import {
   APPLICATION,
   approval,
   loginSite,
   type SiteSettings,
   sessions,
-} from "../../../test/support/login-site.js";
-import { fakeService, later } from "../../core/testing/fake-service.js";
+} from "../../../../test/support/login-site.js";
+import { fakeService, later } from "../../../core/testing/fake-service.js";
+import { RetailPosStrategy } from "../index.js";
 import { browsersOf } from "./browser-cookie.js";
-import { RetailPosStrategy } from "./index.js";
 
 describe("logins that start at the same moment", () => {
   test("in one slow session, ten of them: all can be finished", async () => {

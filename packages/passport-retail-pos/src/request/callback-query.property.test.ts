@@ -3,11 +3,11 @@ import type express from "express";
 import fc from "fast-check";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
-import { browser } from "../../../test/support/browser.js";
-import { answered, anything, holds } from "../../../test/support/fuzz.js";
-import { APPLICATION, approval, loginSite } from "../../../test/support/login-site.js";
-import { fakeService } from "../../core/testing/fake-service.js";
-import { RetailPosStrategy } from "./index.js";
+import { browser } from "../../../../test/support/browser.js";
+import { answered, anything, holds } from "../../../../test/support/fuzz.js";
+import { APPLICATION, approval, loginSite } from "../../../../test/support/login-site.js";
+import { fakeService } from "../../../core/testing/fake-service.js";
+import { RetailPosStrategy } from "../index.js";
 
 const CALLBACK = "https://app.example.net/callback";
 const NAMES = ["code", "domain_prefix", "state", "scope", "error", "error_description", "error_uri"];

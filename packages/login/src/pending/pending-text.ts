@@ -1,5 +1,5 @@
-import type { Application } from "./application.js";
-import { bytesOf } from "./bytes.js";
+import type { Application } from "../values/application.js";
+import { bytesOf } from "../values/bytes.js";
 import { MOST_PENDING, type PendingLogin, pendingLoginsIn } from "./pending-logins.js";
 
 /** The logins under way in one browser, as the text that the application keeps for it. */

@@ -1,9 +1,9 @@
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
-import { browser } from "../../../test/support/browser.js";
-import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
-import { fakeService } from "../../core/testing/fake-service.js";
-import { RetailPosStrategy } from "./index.js";
+import { browser } from "../../../../test/support/browser.js";
+import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../../test/support/login-site.js";
+import { fakeService } from "../../../core/testing/fake-service.js";
+import { RetailPosStrategy } from "../index.js";
 
 type Done = (error?: unknown, answer?: unknown, extra?: unknown) => void;
 type Req = { url: string };

@@ -2,10 +2,10 @@ import type { NextFunction, Request, Response } from "express";
 import session from "express-session";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
-import { browser } from "../../../test/support/browser.js";
-import { APPLICATION, approval, loginSite, sessions } from "../../../test/support/login-site.js";
-import { fakeService } from "../../core/testing/fake-service.js";
-import { RetailPosStrategy } from "./index.js";
+import { browser } from "../../../../test/support/browser.js";
+import { APPLICATION, approval, loginSite, sessions } from "../../../../test/support/login-site.js";
+import { fakeService } from "../../../core/testing/fake-service.js";
+import { RetailPosStrategy } from "../index.js";
 
 // vitest fails a run in which a rejection or an exception comes out of the process.
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { oddBlanks } from "../../../test/support/hostile-callbacks.js";
-import { CALLBACK, SECRET, type Site, site, type WebBrowser, webBrowser } from "../testing/site.js";
+import { oddBlanks } from "../../../../test/support/hostile-callbacks.js";
+import { CALLBACK, SECRET, type Site, site, type WebBrowser, webBrowser } from "../../testing/site.js";
 
 const OTHER_SECRET = "another secret of the tests, long enough too";
 

@@ -2,12 +2,12 @@ import express, { type Express } from "express";
 import { Passport } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { describe, expect, test } from "vitest";
-import { type Browser, browser } from "../../../test/support/browser.js";
-import { crippled, foreignStates, hostilePrefixes } from "../../../test/support/hostile-callbacks.js";
-import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
-import { fakeService } from "../../core/testing/fake-service.js";
+import { type Browser, browser } from "../../../../test/support/browser.js";
+import { crippled, foreignStates, hostilePrefixes } from "../../../../test/support/hostile-callbacks.js";
+import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../../test/support/login-site.js";
+import { fakeService } from "../../../core/testing/fake-service.js";
+import { RetailPosStrategy } from "../index.js";
 import { callbackOf } from "./callback-query.js";
-import { RetailPosStrategy } from "./index.js";
 
 const parsers: [name: string, configure: (app: Express) => void][] = [
   ["Express 5's simple query parser", () => {}],

@@ -1,5 +1,5 @@
-import type { Application } from "./application.js";
-import { base64url, bytesOf, fromBase64url, hashOf } from "./bytes.js";
+import type { Application } from "../values/application.js";
+import { base64url, bytesOf, fromBase64url, hashOf } from "../values/bytes.js";
 
 /** Seals the cookie of one login, so that nobody reads or changes it, and opens it again. */
 export interface Seal {

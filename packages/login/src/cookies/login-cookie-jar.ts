@@ -1,6 +1,6 @@
-import type { Application } from "./application.js";
+import { isInTime, LIFETIME_MS, pendingLoginsIn } from "../pending/pending-logins.js";
+import type { Application } from "../values/application.js";
 import { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
-import { isInTime, LIFETIME_MS, pendingLoginsIn } from "./pending-logins.js";
 import { type CookieNames, cookieNames, type Seal } from "./sealed-cookie.js";
 
 /** The sealed cookies of a browser's logins under way, one for each. */

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { type Cookie, cookiesIn, isOnThisMachine, LIFETIME_MS, setCookie } from "@retail-pos/login/parts";
 import type { Request } from "express";
-import { hostOf } from "./callback-url.js";
+import { hostOf } from "../request/callback-url.js";
+import { responseOf } from "../request/response.js";
 import { hashOf } from "./hash.js";
-import { responseOf } from "./response.js";
 
 // A session tells which logins are under way, but not whether this browser started them: a stranger may have planted
 // the session, and two tabs that open first get a session each. A cookie of our own tells which browser it is. Its

@@ -1,6 +1,6 @@
 import { type ExchangeExtra, isRetailPosError, type RetailPos, type TokenSet } from "@retail-pos/core";
+import { LoginFailure } from "../failures/login-failure.js";
 import type { Callback } from "./callback-query.js";
-import { LoginFailure } from "./login-failure.js";
 
 /**
  * Trades the code through the client (4.2), so that rate limit, timeout and errors are handled in one place.

@@ -2,10 +2,10 @@ import { retailPos } from "@retail-pos/core";
 import type { Express } from "express";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
-import { browser } from "../../../test/support/browser.js";
-import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../test/support/login-site.js";
-import { fakeService } from "../../core/testing/fake-service.js";
-import { RetailPosStrategy } from "./index.js";
+import { browser } from "../../../../test/support/browser.js";
+import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../../test/support/login-site.js";
+import { fakeService } from "../../../core/testing/fake-service.js";
+import { RetailPosStrategy } from "../index.js";
 
 const proxied = { "x-forwarded-proto": "https", "x-forwarded-host": "shop.example.net" };
 const trusting = (value: unknown) => (app: Express) => void app.set("trust proxy", value);

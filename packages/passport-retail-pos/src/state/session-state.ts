@@ -7,12 +7,12 @@ import {
   underWay,
 } from "@retail-pos/login/parts";
 import type { Request } from "express";
+import type { StateKeeper } from "../state-keeper.js";
 import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser-cookie.js";
 import { type BrowserLoginOptions, browserLogins } from "./browser-logins.js";
 import { carryAcrossRegenerate } from "./keep-logins-on-regenerate.js";
 import type { SessionLogin } from "./logins-in-memory.js";
 import { put, type Session, save, sessionOf, stillPending, userIn } from "./sessions.js";
-import type { StateKeeper } from "./state-keeper.js";
 
 export interface SessionStateOptions extends BrowserLoginOptions {
   /** The `redirect_uri` of every login that is not given another; only others are kept with the login. */

@@ -1,5 +1,5 @@
-import { randomText } from "./bytes.js";
-import { LoginFailure } from "./login-failure.js";
+import { LoginFailure } from "../failures/login-failure.js";
+import { randomText } from "../values/bytes.js";
 
 /** One login under way, as it is kept between the redirect to the service and its callback (R2). */
 export interface PendingLogin {

@@ -1,10 +1,10 @@
 import { memoryStore } from "@retail-pos/core";
 import { Passport } from "passport";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { browser } from "../../../test/support/browser.js";
-import { APPLICATION, approval, loginSite } from "../../../test/support/login-site.js";
-import { fakeService, T0 } from "../../core/testing/fake-service.js";
-import { type RetailPosLogin, RetailPosStrategy } from "./index.js";
+import { browser } from "../../../../test/support/browser.js";
+import { APPLICATION, approval, loginSite } from "../../../../test/support/login-site.js";
+import { fakeService, T0 } from "../../../core/testing/fake-service.js";
+import { type RetailPosLogin, RetailPosStrategy } from "../index.js";
 import { type AnyVerify, askVerify } from "./verify.js";
 
 // The functions are called by declared length, so they are written here in every length there is.

@@ -7,8 +7,8 @@ import {
   TokenEndpointError,
 } from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
+import { failureWords, type LoginFailureCode } from "../index.js";
 import { CANNOT_BE_OPENED } from "./failure-words.js";
-import { failureWords, type LoginFailureCode } from "./index.js";
 
 // A code that is new does not compile here until it is in one of the lists.
 
@@ -110,7 +110,7 @@ describe("an error that says more than its code", () => {
 });
 
 test("the README quotes them", () => {
-  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
   const rows = [...readme.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| "([^"]+)"[^|]* \| `(\w+)` \|$/gm)];
   const quoted = rows.flatMap(([, codes = "", title, action]) =>
     [...codes.matchAll(/\w+/g)].map(([code]) => ({ code, title, action })),

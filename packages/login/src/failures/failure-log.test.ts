@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { site, webBrowser } from "../testing/site.js";
+import { site, webBrowser } from "../../testing/site.js";
 import { failureLog } from "./failure-log.js";
 
 afterEach(() => {
