@@ -2,7 +2,7 @@
 // everybody's application starts with ours. Declarations stay as tsc writes them.
 import { rolldown } from "rolldown";
 
-const entries = { core: ["index", "authoring"], login: ["index", "parts"], "passport-retail-pos": ["index"] };
+const entries = { core: ["index", "authoring"], login: ["index"], "passport-retail-pos": ["index"] };
 
 for (const [name, files] of Object.entries(entries)) {
   const folder = `packages/${name}`;

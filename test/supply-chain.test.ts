@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -100,6 +101,14 @@ describe.each(folders)("%s", (folder) => {
       const source = file.replace(/^dist\//, "src/").replace(/\.(js|d\.ts)$/, ".ts");
       expect(existsSync(`${root}/packages/${folder}/${source}`), `${file} has no ${source}`).toBe(true);
       expect(source).not.toMatch(/\.test\.ts$|\/testing\//);
+    }
+  });
+
+  test("its types name no file that is not in it", () => {
+    const files = packed.get(manifest.name) ?? [];
+    for (const file of files.filter((name) => name.endsWith(".d.ts"))) {
+      const named = read(folder, file).matchAll(/(?:from |import\()"(\.[^"]+)\.js"/g);
+      for (const [, path = ""] of named) expect(files, file).toContain(`${join(dirname(file), path)}.d.ts`);
     }
   });
 

@@ -1,6 +1,5 @@
-// The entry point `@retail-pos/login/parts`, for those who write a login for a framework with habits of its own, as
-// passport-retail-pos does for Passport: the rules of a login, each in one place. Until 1.0 these names may change with
-// any minor version.
+// The rules of a login, each in one place, for passport-retail-pos. Its bundle holds a copy of them; they are no public
+// entry of this package.
 
 export {
   ACCESS_DENIED,
@@ -13,17 +12,11 @@ export {
   queryIn,
   readCallback,
 } from "./callback/callback-query.js";
-export { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies/cookies.js";
 export { trade } from "./callback/exchange-code.js";
-export { failureLog, type LogFailures } from "./failures/failure-log.js";
-export {
-  loginOf,
-  profileOf,
-  type RetailPosLogin,
-  type RetailPosProfile,
-  type TokenParams,
-} from "./callback/finished-login.js";
-export { LoginFailure, type LoginFailureCode } from "./failures/login-failure.js";
+export { loginOf, profileOf } from "./callback/finished-login.js";
+export { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies/cookies.js";
+export { failureLog } from "./failures/failure-log.js";
+export { LoginFailure } from "./failures/login-failure.js";
 export {
   alreadyUsed,
   isInTime,
@@ -34,7 +27,6 @@ export {
   ONE_COOKIE_HOSTS,
   type PendingLogin,
   pendingLoginsIn,
-  type StateFound,
   underWay,
 } from "./pending/pending-logins.js";
 export { type SpentStates, spentStates } from "./pending/spent-states.js";

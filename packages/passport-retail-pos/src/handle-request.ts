@@ -1,5 +1,6 @@
 import type { RetailPos, TokenSet } from "@retail-pos/core";
 import type { RetailPosLogin, RetailPosProfile } from "@retail-pos/login";
+import type { Request } from "express";
 import {
   ACCESS_DENIED,
   authorizationFailed,
@@ -12,8 +13,7 @@ import {
   loginOf,
   profileOf,
   trade,
-} from "@retail-pos/login/parts";
-import type { Request } from "express";
+} from "../../login/src/parts.js";
 import { guarded, guardedInside, guardLogIn } from "./hooks/thrown-later.js";
 import { type AnyVerify, askVerify } from "./hooks/verify.js";
 import { authorizationError, callbackOf, isCallback } from "./request/callback-query.js";

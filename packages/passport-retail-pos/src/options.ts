@@ -1,7 +1,7 @@
 import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
 import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
 import type { LogFailures } from "@retail-pos/login";
-import { failureLog } from "@retail-pos/login/parts";
+import { failureLog } from "../../login/src/parts.js";
 import type { SkipUserProfile } from "./hooks/skip-profile.js";
 import type { StateStore } from "./hooks/state-store.js";
 

@@ -1,12 +1,12 @@
 import type { RetailPos } from "@retail-pos/core";
 import type { RetailPosLogin, RetailPosProfile, TokenParams } from "@retail-pos/login";
-import { spentStates } from "@retail-pos/login/parts";
 import type { Request } from "express";
 import type {
   AuthenticateCallback as PassportCallback,
   AuthenticateOptions as PassportOptions,
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
+import { spentStates } from "../../login/src/parts.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./handle-request.js";
 import { answerOfHook } from "./hooks/hook-answer.js";
 import { isSkipped, type SkipUserProfile } from "./hooks/skip-profile.js";

@@ -1,3 +1,5 @@
+import type { Request } from "express";
+import OAuth2Strategy from "passport-oauth2";
 import {
   type Callback,
   type ErrorCallback,
@@ -6,9 +8,7 @@ import {
   type Query,
   queryIn,
   readCallback,
-} from "@retail-pos/login/parts";
-import type { Request } from "express";
-import OAuth2Strategy from "passport-oauth2";
+} from "../../../login/src/parts.js";
 
 /**
  * The query of the address: query parsers make numbers of digits, and lose the zeros before them. What the framework

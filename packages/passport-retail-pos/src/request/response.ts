@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { NOT_NOW } from "@retail-pos/login/parts";
 import type { Request } from "express";
+import { NOT_NOW } from "../../../login/src/parts.js";
 
 /** As much of a response as Passport itself needs: koa-passport has one of its own. */
 type PassportResponse = Pick<ServerResponse, "statusCode" | "setHeader" | "end">;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { type Cookie, cookiesIn, isOnThisMachine, LIFETIME_MS, setCookie } from "@retail-pos/login/parts";
 import type { Request } from "express";
+import { type Cookie, cookiesIn, isOnThisMachine, LIFETIME_MS, setCookie } from "../../../login/src/parts.js";
 import { hostOf } from "../request/callback-url.js";
 import { responseOf } from "../request/response.js";
 import { hashOf } from "./hash.js";

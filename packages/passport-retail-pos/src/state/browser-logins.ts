@@ -1,11 +1,11 @@
+import type { Request } from "express";
 import {
   isInTime,
   loginWith,
   MOST_PENDING,
   pendingLoginsIn,
   type SpentStates,
-} from "@retail-pos/login/parts";
-import type { Request } from "express";
+} from "../../../login/src/parts.js";
 import { browsersOf } from "./browser-cookie.js";
 import { type SessionLogin, type StartedIn, startedLogins } from "./logins-in-memory.js";
 import { put, type Session, sessionIdOf, userIn } from "./sessions.js";

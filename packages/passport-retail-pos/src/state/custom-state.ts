@@ -1,5 +1,5 @@
-import { alreadyUsed, LoginFailure, type SpentStates } from "@retail-pos/login/parts";
 import type { Request } from "express";
+import { alreadyUsed, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
 import { answerOfHook } from "../hooks/hook-answer.js";
 import type { StateMeta, StateStore } from "../hooks/state-store.js";
 import type { StateKeeper } from "../state-keeper.js";

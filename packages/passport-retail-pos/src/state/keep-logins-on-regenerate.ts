@@ -1,4 +1,4 @@
-import type { PendingLogin } from "@retail-pos/login/parts";
+import type { PendingLogin } from "../../../login/src/parts.js";
 import type { Session } from "./sessions.js";
 
 /** The logins that move along when a session gets a new id. */

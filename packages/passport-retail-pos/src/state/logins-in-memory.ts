@@ -1,4 +1,4 @@
-import { isInTime, MOST_PENDING, type PendingLogin } from "@retail-pos/login/parts";
+import { isInTime, MOST_PENDING, type PendingLogin } from "../../../login/src/parts.js";
 import { hashOf } from "./hash.js";
 
 /** A login under way, as it lies in a session. */

@@ -1,3 +1,4 @@
+import type { Request } from "express";
 import {
   alreadyUsed,
   isInTime,
@@ -5,8 +6,7 @@ import {
   ONE_COOKIE_HOSTS,
   type PendingLogin,
   underWay,
-} from "@retail-pos/login/parts";
-import type { Request } from "express";
+} from "../../../login/src/parts.js";
 import type { StateKeeper } from "../state-keeper.js";
 import { browsersOf, canMarkBrowser, hasOtherCookies, markBrowser } from "./browser-cookie.js";
 import { type BrowserLoginOptions, browserLogins } from "./browser-logins.js";

@@ -1,5 +1,5 @@
-import { type PendingLogin, pendingLoginsIn } from "@retail-pos/login/parts";
 import type { Request } from "express";
+import { type PendingLogin, pendingLoginsIn } from "../../../login/src/parts.js";
 import { hashOf } from "./hash.js";
 
 /** A session of express-session, koa-session, @fastify/session or @fastify/secure-session. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CANNOT_BE_OPENED, failureWords } from "../../../../login/src/failure-words.js";
+import { CANNOT_BE_OPENED, failureWords } from "../../../../login/src/failures/failure-words.js";
 import type { Answer } from "./browser-get.js";
 import { toldFailure } from "./told-failure.js";
 
