@@ -24,7 +24,7 @@ export interface Lanes {
 
 /** Every test file of the repository, in the lane where it belongs by what it imports. Paths from the root. */
 export function lanes(): Lanes {
-  const files = ["packages", "examples", "test"].flatMap(testFilesIn);
+  const files = ["packages", "examples", "test", "scripts"].flatMap(testFilesIn);
   const imports = new Map<string, readonly string[]>();
   const isReal = (file: string) => reached(resolve(root, file), imports).some(isRealPart);
   const [long, short] = [files.filter(isLong), files.filter((file) => !isLong(file))];

@@ -1,4 +1,4 @@
-import type { Metric } from "../metric-definitions.js";
+import type { Metric } from "../../packages/opentelemetry/src/metric-definitions.js";
 import type { AlertRule, Counted } from "./alerts.js";
 
 /**

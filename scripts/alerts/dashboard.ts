@@ -1,4 +1,9 @@
-import { COUNTERS, GAUGES, HISTOGRAMS, type Metric } from "../metric-definitions.js";
+import {
+  COUNTERS,
+  GAUGES,
+  HISTOGRAMS,
+  type Metric,
+} from "../../packages/opentelemetry/src/metric-definitions.js";
 import { ALERTS, type AlertRule } from "./alerts.js";
 import { ratioOf, selector } from "./promql.js";
 

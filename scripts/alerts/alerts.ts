@@ -1,4 +1,4 @@
-import { COUNTERS, GAUGES, type Metric } from "../metric-definitions.js";
+import { COUNTERS, GAUGES, type Metric } from "../../packages/opentelemetry/src/metric-definitions.js";
 
 /** The points of one counter: all of them, or by their `error.type`. */
 export interface Counted {

@@ -2,9 +2,9 @@
 // tables in documents.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { monitoringFiles } from "../packages/opentelemetry/dist/monitoring/files.js";
+import { monitoringFiles } from "./files.js";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const files = monitoringFiles((path) => readFileSync(root + path, "utf8"));
 for (const [path, text] of files) {
   writeFileSync(root + path, text);

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { COUNTERS, GAUGES, HISTOGRAMS } from "../metric-definitions.js";
+import { COUNTERS, GAUGES, HISTOGRAMS } from "../../packages/opentelemetry/src/metric-definitions.js";
 import { ALERTS } from "./alerts.js";
 import { runbookOf } from "./alerts-file.js";
 import { monitoringFiles } from "./files.js";
 
-const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(root + path, "utf8");
 const files = monitoringFiles(read);
 

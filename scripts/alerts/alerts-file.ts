@@ -3,7 +3,7 @@ import { expressionOf } from "./promql.js";
 
 /** Prometheus' rules, as a file to load (`rule_files`). */
 export function alertsFile(): string {
-  return `# Made by \`pnpm alerts\` from src/monitoring/alerts.ts.
+  return `# Made by \`pnpm alerts\` from scripts/alerts/alerts.ts.
 groups:
   - name: retail-pos
     rules:
