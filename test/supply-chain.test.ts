@@ -55,6 +55,7 @@ const DEPENDENCIES: Record<string, string[]> = {
 const BESIDES = ["LICENSE", "README.md", "package.json"];
 const BESIDES_OF: Record<string, string[]> = {
   opentelemetry: ["alerts.yml", "dashboard.json"],
+  sandbox: ["sandbox.css"],
   "store-postgres": ["schema.sql"],
 };
 

@@ -1,12 +1,12 @@
-import { readAuthorizationRequest } from "./service/authorization-request.js";
+import { readAuthorizationRequest } from "./logins/authorization-request.js";
+import { newPageId } from "./secrets.js";
 import { approve, decline, limitProblem, refuse } from "./service/connect-endpoint.js";
-import type { Fault, FaultKind, FaultOptions } from "./service/faults.js";
-import { users } from "./service/personal-tokens.js";
-import type { LoggedRequest } from "./service/request-log.js";
-import { canConnect, type Retailer } from "./service/retailer-accounts.js";
 import { acceptsBearer } from "./service/sample-api.js";
-import { newPageId } from "./service/secrets.js";
 import { type Service, storeChanged } from "./service/service-state.js";
+import { canConnect, type Retailer } from "./stores/retailer-accounts.js";
+import { users } from "./tokens/personal-tokens.js";
+import type { Fault, FaultKind, FaultOptions } from "./traffic/faults.js";
+import type { LoggedRequest } from "./traffic/request-log.js";
 
 /** Everything that code can do to a running sandbox. A call that names an unknown store throws a `TypeError`. */
 export interface Controls {

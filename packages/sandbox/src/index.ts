@@ -4,9 +4,11 @@
  */
 
 export type { Controls, LiveTokens } from "./controls.js";
-export type { ApiRateLimit, Rotation, SandboxOptions } from "./options.js";
+export type { SandboxOptions } from "./options.js";
 export { type Application, type Sandbox, startSandbox } from "./sandbox.js";
-export type { NamedStore } from "./service/demo-retailers.js";
-export type { Fault, FaultKind, FaultOptions } from "./service/faults.js";
-export type { LoggedRequest } from "./service/request-log.js";
+export type { NamedStore } from "./stores/demo-retailers.js";
+export type { Rotation } from "./tokens/grant.js";
+export type { Fault, FaultKind, FaultOptions } from "./traffic/faults.js";
+export type { ApiRateLimit } from "./traffic/rate-limiter.js";
+export type { LoggedRequest } from "./traffic/request-log.js";
 export { type VirtualClock, virtualClock } from "./virtual-clock.js";

@@ -1,7 +1,9 @@
 import type { TlsOptions } from "node:tls";
-import { demoRetailers, type NamedStore } from "./service/demo-retailers.js";
-import { isDomainPrefix } from "./service/retailer-accounts.js";
-import { isScope } from "./service/scopes.js";
+import { demoRetailers, type NamedStore } from "./stores/demo-retailers.js";
+import { isDomainPrefix } from "./stores/retailer-accounts.js";
+import { isScope } from "./stores/scopes.js";
+import { type Rotation, rotations } from "./tokens/grant.js";
+import type { ApiRateLimit } from "./traffic/rate-limiter.js";
 
 /** Options of the sandbox; all have defaults. */
 export interface SandboxOptions {
@@ -64,21 +66,6 @@ export interface SandboxOptions {
   stores?: readonly NamedStore[] | number | undefined;
 }
 
-/** How often the API of one store may be called, and how its answers say so. */
-export interface ApiRateLimit {
-  /** How many calls in one window; one more is answered 429. */
-  limit: number;
-  /** How long a window is, milliseconds. */
-  windowMs: number;
-  /** How a 429 says when to come back: `Retry-After` in seconds (default), as a date, or not at all. */
-  retryAfter?: "seconds" | "date" | "none";
-  /** Whether every answer carries the three `X-RateLimit` headers that the token endpoint has. Default true. */
-  headers?: boolean;
-}
-
-/** Whether a refresh answers with a new refresh token (R4). */
-export type Rotation = (typeof rotations)[number];
-
 /** What may be left out altogether. */
 type Absent = "tls" | "apiRateLimit";
 
@@ -92,9 +79,6 @@ export interface Settings extends Filled {
   readonly apiRateLimit: Required<ApiRateLimit> | undefined;
   readonly stores: readonly NamedStore[];
 }
-
-/** `"sometimes"`: every other time, starting with the first. */
-export const rotations = ["always", "never", "sometimes"] as const;
 
 export const demoApplication = {
   clientId: "sandbox-application",

@@ -6,9 +6,9 @@ import { newCertificate } from "./certificate.js";
 import { openConsole } from "./console/console.js";
 import { type Controls, newControls } from "./controls.js";
 import { readOptions, type SandboxOptions, type Settings } from "./options.js";
-import type { NamedStore } from "./service/demo-retailers.js";
 import { route } from "./service/routes.js";
 import { newService } from "./service/service-state.js";
+import type { NamedStore } from "./stores/demo-retailers.js";
 
 /** A running sandbox: its addresses, and the controls. */
 export interface Sandbox extends Controls {

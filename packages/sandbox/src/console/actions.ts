@@ -6,8 +6,8 @@ import {
   jsonAnswer,
   mediaTypeOf,
   methodNotAllowed,
-} from "../service/http.js";
-import { isSameSecret } from "../service/secrets.js";
+} from "../http/http.js";
+import { isSameSecret } from "../secrets.js";
 import type { Service } from "../service/service-state.js";
 import { timeOfDay } from "./formatting.js";
 

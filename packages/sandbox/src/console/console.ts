@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import { readFileSync } from "node:fs";
 import type { Controls } from "../controls.js";
 import {
   type Answer,
@@ -7,9 +7,9 @@ import {
   jsonAnswer,
   methodNotAllowed,
   sendAnswer,
-} from "../service/http.js";
-import { stylesheet } from "../service/pages/stylesheet.js";
-import { newPageId } from "../service/secrets.js";
+} from "../http/http.js";
+import { newPageId } from "../secrets.js";
+import type { PagesForPeople } from "../service/routes.js";
 import type { Service } from "../service/service-state.js";
 import { act } from "./actions.js";
 import { consoleScript } from "./browser-script.js";
@@ -17,15 +17,13 @@ import { watch } from "./live.js";
 import { consolePage } from "./page.js";
 import { timelineAnswer } from "./timeline.js";
 
-/** The pages for people at the root of the sandbox. None of their own requests is logged. */
-export interface ConsolePages {
-  handles(request: Incoming): boolean;
-  answer(request: Incoming, response: ServerResponse): void;
-}
+/** How console and consent page look; in the package beside its code. */
+const STYLESHEET = new URL("../../sandbox.css", import.meta.url);
 
-export function openConsole(service: Service, controls: Controls): ConsolePages {
+export function openConsole(service: Service, controls: Controls): PagesForPeople {
   // Another site's page can send requests here but cannot read this page, so it does not know this value.
   const pageToken = newPageId();
+  const stylesheet = readFileSync(STYLESHEET, "utf8");
   const pages: Record<string, (request: Incoming) => Answer> = {
     "/": ({ query }) => consolePage(service, pageToken, storeIn(query)),
     "/sandbox.css": () => asset("text/css", stylesheet),

@@ -1,4 +1,4 @@
-import { type Html, html } from "../service/pages/html.js";
+import { type Html, html } from "../http/html.js";
 import type { Service } from "../service/service-state.js";
 
 /** The time that is left. The browser script counts on from `data-until`. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { LoggedRequest } from "../service/request-log.js";
 import type { Service, Watcher } from "../service/service-state.js";
+import type { LoggedRequest } from "../traffic/request-log.js";
 import { overview } from "./page.js";
 import { requestRow } from "./request-row.js";
 import { storeCard } from "./retailer-card.js";

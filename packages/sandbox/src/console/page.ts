@@ -1,9 +1,9 @@
+import { type Html, html } from "../http/html.js";
+import type { Answer } from "../http/http.js";
+import { brand, pageAnswer } from "../http/page.js";
 import { demoApplication } from "../options.js";
-import { isUsable } from "../service/grant.js";
-import type { Answer } from "../service/http.js";
-import { type Html, html } from "../service/pages/html.js";
-import { brand, pageAnswer } from "../service/pages/page.js";
 import type { Service } from "../service/service-state.js";
+import { isUsable } from "../tokens/grant.js";
 import { duration } from "./formatting.js";
 import { requestRow } from "./request-row.js";
 import { storeCard } from "./retailer-card.js";

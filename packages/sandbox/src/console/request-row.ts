@@ -1,6 +1,6 @@
-import { type Html, html } from "../service/pages/html.js";
-import type { LoggedRequest } from "../service/request-log.js";
+import { type Html, html } from "../http/html.js";
 import type { Service } from "../service/service-state.js";
+import type { LoggedRequest } from "../traffic/request-log.js";
 import { timeOfDay } from "./formatting.js";
 
 /** One request as a line of the list. The store's name stands in it, so its part of the path is left out. */

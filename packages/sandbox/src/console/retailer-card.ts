@@ -1,10 +1,10 @@
-import type { FaultKind } from "../service/faults.js";
-import { type Grant, isUsable } from "../service/grant.js";
-import { type Html, html } from "../service/pages/html.js";
-import { type PersonalToken, users } from "../service/personal-tokens.js";
-import type { Retailer } from "../service/retailer-accounts.js";
+import { type Html, html } from "../http/html.js";
 import type { Service } from "../service/service-state.js";
-import type { TokenEvent } from "../service/token-history.js";
+import type { Retailer } from "../stores/retailer-accounts.js";
+import { type Grant, isUsable } from "../tokens/grant.js";
+import { type PersonalToken, users } from "../tokens/personal-tokens.js";
+import type { TokenEvent } from "../tokens/token-history.js";
+import type { FaultKind } from "../traffic/faults.js";
 import { countdown, masked, momentOf, timeOfDay } from "./formatting.js";
 import { openAlarm } from "./timeline-steps.js";
 

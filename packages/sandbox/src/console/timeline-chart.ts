@@ -1,6 +1,6 @@
-import { type Html, html } from "../service/pages/html.js";
-import type { StoreHistory } from "../service/token-history.js";
-import { hasEnded } from "../service/token-records.js";
+import { type Html, html } from "../http/html.js";
+import type { StoreHistory } from "../tokens/token-history.js";
+import { hasEnded } from "../tokens/token-records.js";
 import { timeOfDay } from "./formatting.js";
 import { type Bar, isSpentTokenSent, type LoginLanes, lanesOf, type Step } from "./timeline-steps.js";
 

@@ -1,5 +1,5 @@
-import type { StoreHistory, TokenEvent } from "../service/token-history.js";
-import { hasEnded, type TokenRecord } from "../service/token-records.js";
+import type { StoreHistory, TokenEvent } from "../tokens/token-history.js";
+import { hasEnded, type TokenRecord } from "../tokens/token-records.js";
 
 /** One step of a store's story: an event, or the end of an access token's own time, at which nothing happens. */
 export interface Step extends Omit<TokenEvent, "id"> {

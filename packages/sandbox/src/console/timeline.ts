@@ -1,8 +1,8 @@
-import { type Answer, jsonAnswer } from "../service/http.js";
-import { type Html, html } from "../service/pages/html.js";
+import { type Html, html } from "../http/html.js";
+import { type Answer, jsonAnswer } from "../http/http.js";
 import type { Service } from "../service/service-state.js";
-import type { StoreHistory } from "../service/token-history.js";
-import { hasEnded } from "../service/token-records.js";
+import type { StoreHistory } from "../tokens/token-history.js";
+import { hasEnded } from "../tokens/token-records.js";
 import { momentOf } from "./formatting.js";
 import { timelineChart } from "./timeline-chart.js";
 import { isSpentTokenSent, openAlarm, type Step, stepsOf } from "./timeline-steps.js";

@@ -1,4 +1,3 @@
-import { type Asked, readAuthorizationRequest } from "./authorization-request.js";
 import {
   type Answer,
   type Incoming,
@@ -6,10 +5,11 @@ import {
   mediaTypeOf,
   methodNotAllowed,
   repeatedNames,
-} from "./http.js";
-import { consentPage, problemPage } from "./pages/consent-page.js";
-import { canConnect, notApprovedLimit, type Retailer } from "./retailer-accounts.js";
-import type { ScopeRefusal } from "./scopes.js";
+} from "../http/http.js";
+import { type Asked, readAuthorizationRequest } from "../logins/authorization-request.js";
+import { canConnect, notApprovedLimit, type Retailer } from "../stores/retailer-accounts.js";
+import type { ScopeRefusal } from "../stores/scopes.js";
+import { consentPage, problemPage } from "./consent-page.js";
 import { type Service, storeChanged } from "./service-state.js";
 
 /** `{auth_url}/connect` (4.1): GET shows the consent page, its form comes back as a POST. */

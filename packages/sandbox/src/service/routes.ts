@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ConsolePages } from "../console/console.js";
-import { connect } from "./connect-endpoint.js";
-import { misbehave } from "./faults-on-the-wire.js";
+import { html } from "../http/html.js";
 import {
   type Answer,
   type Incoming,
@@ -11,15 +9,22 @@ import {
   sendAnswer,
   storeLabelOf,
   textAnswer,
-} from "./http.js";
-import { problemPage } from "./pages/consent-page.js";
-import { html } from "./pages/html.js";
-import { type RateWindow, tooManyCalls, withRateLimit } from "./rate-limiter.js";
-import type { Arrival, Outcome } from "./request-log.js";
-import type { Retailer } from "./retailer-accounts.js";
+} from "../http/http.js";
+import type { Retailer } from "../stores/retailer-accounts.js";
+import { misbehave } from "../traffic/faults-on-the-wire.js";
+import { type RateWindow, tooManyCalls, withRateLimit } from "../traffic/rate-limiter.js";
+import type { Arrival, Outcome } from "../traffic/request-log.js";
+import { connect } from "./connect-endpoint.js";
+import { problemPage } from "./consent-page.js";
 import { sampleApi } from "./sample-api.js";
 import { type Service, storeChanged } from "./service-state.js";
 import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
+
+/** The pages at the root of the sandbox. None of their own requests is logged. */
+export interface PagesForPeople {
+  handles(request: Incoming): boolean;
+  answer(request: Incoming, response: ServerResponse): void;
+}
 
 /**
  * Finds the endpoint of a request. On the way every request passes the host check, the rate limit's count, the log and
@@ -27,7 +32,7 @@ import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
  */
 export async function route(
   service: Service,
-  pages: ConsolePages,
+  pages: PagesForPeople,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

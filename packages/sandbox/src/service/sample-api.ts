@@ -1,7 +1,7 @@
-import type { Product } from "./demo-retailers.js";
-import { type Answer, type Incoming, jsonAnswer, mediaTypeOf, methodNotAllowed } from "./http.js";
-import type { Retailer, Sale } from "./retailer-accounts.js";
-import { scopeFor } from "./scopes.js";
+import { type Answer, type Incoming, jsonAnswer, mediaTypeOf, methodNotAllowed } from "../http/http.js";
+import type { Product } from "../stores/demo-retailers.js";
+import type { Retailer, Sale } from "../stores/retailer-accounts.js";
+import { scopeFor } from "../stores/scopes.js";
 import type { Service } from "./service-state.js";
 
 /**

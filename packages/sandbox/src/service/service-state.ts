@@ -1,13 +1,13 @@
+import { type AuthorizationCodes, authorizationCodes } from "../logins/authorization-codes.js";
+import { type PendingConsents, pendingConsents } from "../logins/pending-consents.js";
 import type { Settings } from "../options.js";
-import { type AuthorizationCodes, authorizationCodes } from "./authorization-codes.js";
-import { type Faults, faultsOnDemand } from "./faults.js";
-import { type Grants, issuedGrants } from "./grants.js";
-import { type PendingConsents, pendingConsents } from "./pending-consents.js";
-import { type PersonalTokens, personalTokens } from "./personal-tokens.js";
-import { type RateLimiter, rateLimiter } from "./rate-limiter.js";
-import { type LoggedRequest, type RequestLog, requestLog } from "./request-log.js";
-import { type Retailers, retailerAccounts } from "./retailer-accounts.js";
-import { type TokenHistory, tokenHistory } from "./token-history.js";
+import { type Retailers, retailerAccounts } from "../stores/retailer-accounts.js";
+import { type Grants, issuedGrants } from "../tokens/grants.js";
+import { type PersonalTokens, personalTokens } from "../tokens/personal-tokens.js";
+import { type TokenHistory, tokenHistory } from "../tokens/token-history.js";
+import { type Faults, faultsOnDemand } from "../traffic/faults.js";
+import { type RateLimiter, rateLimiter } from "../traffic/rate-limiter.js";
+import { type LoggedRequest, type RequestLog, requestLog } from "../traffic/request-log.js";
 
 /**
  * Everything the service knows, each concern in a file of its own. It is made once per sandbox and passed to every

@@ -1,4 +1,3 @@
-import type { IssuedTokens } from "./grant.js";
 import {
   type Answer,
   type Caller,
@@ -7,10 +6,11 @@ import {
   mediaTypeOf,
   methodNotAllowed,
   repeatedNames,
-} from "./http.js";
-import type { RateWindow } from "./rate-limiter.js";
-import type { Retailer } from "./retailer-accounts.js";
-import { isSameSecret } from "./secrets.js";
+} from "../http/http.js";
+import { isSameSecret } from "../secrets.js";
+import type { Retailer } from "../stores/retailer-accounts.js";
+import type { IssuedTokens } from "../tokens/grant.js";
+import type { RateWindow } from "../traffic/rate-limiter.js";
 import { type Service, storeChanged } from "./service-state.js";
 
 /** `POST {base_url}/api/1.0/token` (4.2, 4.3). Errors are RFC 6749 5.2. */

@@ -1,4 +1,4 @@
-import { fingerprintOf, type KeptSecret, newSecret } from "./secrets.js";
+import { fingerprintOf, type KeptSecret, newSecret } from "../secrets.js";
 
 /** R7: admin users of a retailer create personal tokens. When they reset their password, their tokens are deleted. */
 export interface PersonalTokens {

@@ -1,5 +1,5 @@
-import type { Grant } from "./grant.js";
-import { fingerprintOf, newSecret } from "./secrets.js";
+import { fingerprintOf, newSecret } from "../secrets.js";
+import type { Grant } from "../tokens/grant.js";
 
 /** An authorization code on its way from the consent page to the token endpoint. */
 export interface AuthorizationCode {

@@ -1,4 +1,3 @@
-import type { Rotation } from "../options.js";
 import {
   acceptsAccess,
   acceptsRefresh,
@@ -10,6 +9,7 @@ import {
   isUsable,
   type Login,
   newGrant,
+  type Rotation,
   refuse,
   renew,
   revoke,

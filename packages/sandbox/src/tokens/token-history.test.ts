@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { readOptions } from "../options.js";
+import { newService } from "../service/service-state.js";
 import { virtualClock } from "../virtual-clock.js";
-import { newService } from "./service-state.js";
 
 // The history beside the grants, as the token endpoint uses the two. console/timeline.test.ts has the whole of it.
 

@@ -1,7 +1,7 @@
+import type { Caller } from "../http/http.js";
+import { redact } from "../secrets.js";
 import type { IssuedTokens } from "./grant.js";
 import type { Grants } from "./grants.js";
-import type { Caller } from "./http.js";
-import { redact } from "./secrets.js";
 import {
   hasEnded,
   type TokenEnd,

@@ -1,6 +1,6 @@
-import { repeatedNames } from "./http.js";
-import { readScopes, type ScopeRefusal } from "./scopes.js";
-import { isSameSecret } from "./secrets.js";
+import { repeatedNames } from "../http/http.js";
+import { isSameSecret } from "../secrets.js";
+import { readScopes, type ScopeRefusal } from "../stores/scopes.js";
 
 /** An authorization request (4.1) that a retailer may be shown. */
 export interface Asked {

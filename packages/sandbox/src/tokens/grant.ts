@@ -1,5 +1,10 @@
-import type { Rotation } from "../options.js";
-import { fingerprintOf, type KeptSecret, newSecret } from "./secrets.js";
+import { fingerprintOf, type KeptSecret, newSecret } from "../secrets.js";
+
+/** `"sometimes"`: every other time, starting with the first. */
+export const rotations = ["always", "never", "sometimes"] as const;
+
+/** Whether a refresh answers with a new refresh token (R4). */
+export type Rotation = (typeof rotations)[number];
 
 /** The tokens of one login: a refresh token and the access tokens issued with it. Changed only in this file. */
 export interface Grant {

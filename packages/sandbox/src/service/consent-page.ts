@@ -1,8 +1,8 @@
-import type { Answer } from "../http.js";
-import { canConnect, notApprovedLimit, type Retailer } from "../retailer-accounts.js";
-import type { Service } from "../service-state.js";
-import { type Html, html } from "./html.js";
-import { brand, pageAnswer } from "./page.js";
+import { type Html, html } from "../http/html.js";
+import type { Answer } from "../http/http.js";
+import { brand, pageAnswer } from "../http/page.js";
+import { canConnect, notApprovedLimit, type Retailer } from "../stores/retailer-accounts.js";
+import type { Service } from "./service-state.js";
 
 /**
  * Asks a person whether the application may act for one of the stores. The answer carries `requestId`.

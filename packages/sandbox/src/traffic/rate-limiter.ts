@@ -1,5 +1,16 @@
-import type { Settings } from "../options.js";
-import { type Answer, jsonAnswer } from "./http.js";
+import { type Answer, jsonAnswer } from "../http/http.js";
+
+/** How often the API of one store may be called, and how its answers say so. */
+export interface ApiRateLimit {
+  /** How many calls in one window; one more is answered 429. */
+  limit: number;
+  /** How long a window is, milliseconds. */
+  windowMs: number;
+  /** How a 429 says when to come back: `Retry-After` in seconds (default), as a date, or not at all. */
+  retryAfter?: "seconds" | "date" | "none";
+  /** Whether every answer carries the three `X-RateLimit` headers that the token endpoint has. Default true. */
+  headers?: boolean;
+}
 
 /** A retailer's current window, with this request counted. */
 export interface RateWindow {
@@ -90,7 +101,7 @@ export function withRateLimit(answer: Answer, window: RateWindow): Answer {
 
 /** A call that went over the API's limit: nothing of it was done. */
 export function tooManyCalls(
-  { retryAfter }: NonNullable<Settings["apiRateLimit"]>,
+  { retryAfter }: Required<ApiRateLimit>,
   { resetAt }: RateWindow,
   now: number,
 ): Answer {

@@ -1,5 +1,5 @@
-import type { Answer } from "../http.js";
 import { type Html, html } from "./html.js";
+import type { Answer } from "./http.js";
 
 export interface Page {
   readonly title: string;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
+import { type Answer, sendAnswer, textAnswer } from "../http/http.js";
 import type { ActiveFault } from "./faults.js";
-import { type Answer, sendAnswer, textAnswer } from "./http.js";
 
 /** An exchange a fault has struck. */
 export interface Exchange {

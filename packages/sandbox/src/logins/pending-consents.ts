@@ -1,5 +1,5 @@
+import { newPageId } from "../secrets.js";
 import type { Asked } from "./authorization-request.js";
-import { newPageId } from "./secrets.js";
 
 /**
  * Authorization requests whose consent page is open. Each page has an id, and only that page can answer its request.

@@ -1,4 +1,4 @@
-import { fingerprintOf } from "./secrets.js";
+import { fingerprintOf } from "../secrets.js";
 
 /** A token as the console's timeline knows it: by a name, never by its value. */
 export interface TokenRecord {

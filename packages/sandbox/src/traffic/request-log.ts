@@ -1,5 +1,5 @@
+import { redact } from "../secrets.js";
 import type { FaultKind } from "./faults.js";
-import { redact } from "./secrets.js";
 
 /** One request the service saw. Nothing in it is secret: no query, no body, no token, no code. */
 export interface LoggedRequest {
