@@ -15,9 +15,8 @@ import { createApp } from "../examples/express-login/dist/app.js";
 import { createApp as createFastifyApp } from "../examples/fastify-login/dist/app.js";
 import { createApp as createHonoApp } from "../examples/hono-login/dist/app.js";
 import { createApp as createManyStores } from "../examples/many-stores/dist/app.js";
-import { openClient } from "../examples/many-stores/dist/client.js";
-import { openDatabase } from "../examples/many-stores/dist/database.js";
-import { Records } from "../examples/many-stores/dist/records.js";
+import { openClient, openDatabase } from "../examples/many-stores/dist/database.js";
+import { settingsFrom } from "../examples/many-stores/dist/settings.js";
 import { readProducts } from "../examples/many-stores/dist/store-api.js";
 import { createApp as createNestApp } from "../examples/nest-login/dist/app.js";
 import { startSandbox, virtualClock } from "../packages/sandbox/dist/index.js";
@@ -148,30 +147,28 @@ async function approve(page) {
 async function pictureOfManyStores() {
   const clock = virtualClock(Date.UTC(2026, 0, 5, 2, 10));
   const sandbox = await startSandbox({ port: sandboxPort, clock });
-  const { authUrl, baseUrl, application } = sandbox;
-  const settings = { ...application, authUrl, baseUrl, sessionSecret: "for the pictures", trustProxy: 0 };
   const data = mkdtempSync(join(tmpdir(), "retail-pos-pictures-"));
-  const database = await openDatabase({ databaseFile: join(data, "login.sqlite") }, clock);
-  const client = openClient(settings, { ...database.tokens, clock, cacheMs: 0 });
-  const server = createManyStores(settings, { client, database, clock }).listen(port, "127.0.0.1");
+  const settings = settingsFrom({ DATABASE_FILE: join(data, "stores.sqlite") });
+  const database = openDatabase(settings, clock);
+  const { records } = database;
+  const parts = openClient(settings, database, { clock, cacheMs: 0 });
+  const server = createManyStores(settings, { ...parts, database, clock }).listen(port, "127.0.0.1");
   try {
-    const page = await newPage(1000, 760);
+    const page = await newPage(1280, 720);
     await page.clock.setFixedTime(Date.UTC(2026, 0, 5, 9, 30));
     await page.goto(`${origin}/sign-up`);
     await page.getByLabel("E-mail address").fill("ada@example.com");
     await page.getByLabel("Password").fill("four words are a password");
     await page.getByRole("button", { name: "Create account" }).click();
     await page.waitForURL("**/stores");
-    const records = new Records(database.sql);
     for (const { domainPrefix } of sandbox.stores) {
       await page.goto(`${origin}/auth/retail-pos`);
       await page.locator(`input[value=${domainPrefix}]`).check();
       await page.getByRole("button", { name: "Approve" }).click();
       await page.waitForURL(`**/stores/${domainPrefix}`);
-      await records.savePull(domainPrefix, await readProducts(client.retailer(domainPrefix)), clock());
+      records.savePull(domainPrefix, await readProducts(parts.client.retailer(domainPrefix)), clock());
     }
-    const bob = await records.addPerson("bob@example.com", "", clock());
-    await records.addMembership(bob.id, store, clock());
+    records.addMembership(records.addPerson("bob@example.com", "").id, store);
     sandbox.refuse("second-chapter");
     clock.advance(86_400_000);
     await page.goto(`${origin}/stores/second-chapter`);
@@ -180,7 +177,7 @@ async function pictureOfManyStores() {
   } finally {
     server.close();
     server.closeAllConnections();
-    await database.close();
+    database.close();
     await sandbox.close();
     rmSync(data, { recursive: true });
   }

@@ -105,8 +105,9 @@ describe.each(examples)("%s", (name) => {
       const { child, port, ended } = await started(name, "node", args, options, { ...env, ...settings });
       await expectToServe(port);
       if (uid !== undefined) expect(ownerOf(child)).toBe(uid);
-      const data = join(cwd, "data", "login.sqlite");
-      if (existsSync(join(cwd, "data"))) expect(statSync(data).mode & 0o077).toBe(0);
+      const data = join(cwd, "data");
+      for (const file of existsSync(data) ? readdirSync(data) : [])
+        expect(statSync(join(data, file)).mode & 0o077).toBe(0);
       child.kill("SIGTERM");
       expect(await ended).toEqual([0, null]);
     },

@@ -41,7 +41,6 @@ test.each([
   ["hono-login", ofAll],
   ["fastify-login", ofThoseWithHelmet],
   ["nest-login", [...ofThoseWithHelmet, "protection", "settings", "database", "session-store"]],
-  ["many-stores", [...ofThoseWithHelmet, "protection", "session-store", "plain-time"]],
 ])("%s does as express-login does", (example, names) => {
   for (const name of names) {
     const file = `src/${name}.ts`;
@@ -81,17 +80,10 @@ const pages = ["head", "foot", "welcome", "products", "disconnect", "problem"].m
 
 test.each([
   ...looks.map((file) => ["hono-login", file]),
-  ...looks.filter((file) => !file.endsWith(".css")).map((file) => ["many-stores", file]),
   ...[...looks, ...pages].map((file) => ["fastify-login", file]),
   ...[...looks, ...pages, "src/show-problem.ts"].map((file) => ["nest-login", file]),
 ])("%s: %s is that of express-login", (example, file) => {
   expect(readFileSync(`${root}examples/${example}/${file}`, "utf8")).toBe(login(file));
-});
-
-test("public/style.css of many-stores is that of express-login, with lines added", () => {
-  const file = "public/style.css";
-  const many = readFileSync(`${root}examples/many-stores/${file}`, "utf8");
-  expect(missing(login(file).trimEnd().split("\n"), many.split("\n"))).toEqual([]);
 });
 
 test("a line that was changed in one of them would be noticed", () => {

@@ -4,7 +4,6 @@ import { settingsFrom as expressSettings } from "../examples/express-login/src/s
 import { settingsFrom as fastifySettings } from "../examples/fastify-login/src/settings.js";
 import { settingsFrom as honoSettings } from "../examples/hono-login/src/settings.js";
 import { settingsFrom as koaSettings } from "../examples/koa-service/src/settings.js";
-import { settingsFrom as manySettings } from "../examples/many-stores/src/settings.js";
 import { settingsFrom as nestSettings } from "../examples/nest-login/src/settings.js";
 
 // What a starter makes of its environment. A copy that runs with a setting forgotten, or with one that everybody knows,
@@ -16,7 +15,6 @@ const starters = {
   "fastify-login": fastifySettings,
   "hono-login": honoSettings,
   "koa-service": koaSettings,
-  "many-stores": manySettings,
   "nest-login": nestSettings,
 };
 const ofEach = Object.entries(starters);

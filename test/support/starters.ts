@@ -36,7 +36,7 @@ export const starters: readonly Starter[] = [
   {
     name: "many-stores",
     page: "/stores/harbour-coffee",
-    env: { DATABASE_URL: "" }, // the one of the tests on PostgreSQL is for those
+    env: {},
     hasPages: true,
     logOut: "/log-out",
     disconnect: "/stores/harbour-coffee/disconnect",

@@ -1,124 +1,84 @@
-import express, {
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-  Router,
-} from "express";
+import { hash, verify } from "@node-rs/argon2";
+import express, { type Request, type RequestHandler, type Response, Router } from "express";
+import { ipKeyGenerator, type Options, rateLimit } from "express-rate-limit";
+import pLimit from "p-limit";
 import type passport from "passport";
-import { Strategy as LocalStrategy } from "passport-local";
-import { attempts } from "./attempts.js";
-import { hashPassword, isPassword } from "./passwords.js";
+import { showProblem } from "./problem-page.js";
 import type { Person, Records } from "./records.js";
 
 declare global {
   namespace Express {
     /** Who is logged in: somebody with an account of ours, whichever stores they have. */
-    interface User extends Person {
-      readonly loginId?: string;
-    }
+    interface User extends Person {}
   }
 }
 
-/** The session's cookie. On https its name has a prefix with which no other subdomain can plant one. */
-export function sessionCookie(redirectUri: string) {
-  const isHttps = redirectUri.startsWith("https:");
-  return { name: isHttps ? "__Host-many-stores" : "many-stores", secure: isHttps };
-}
-/** Then everybody logs in again. */
+/** After this, everybody logs in again. */
 export const LONGEST_LOGIN_MS = 14 * 24 * 60 * 60_000;
-
-const LONGEST_EMAIL = 254;
 const SHORTEST_PASSWORD = 12;
 const LONGEST_PASSWORD = 200;
+
+const TAKEN = "That address has an account already. Log in with it.";
+const WRONG = "That address and that password do not belong together.";
 
 /** Signing up, logging in and logging out. Nothing here knows of stores. */
 export function accountRoutes(
   people: InstanceType<typeof passport.Passport>,
   records: Records,
-  cookie: ReturnType<typeof sessionCookie>,
-  clock = Date.now,
+  cookie: { name: string; secure: boolean },
 ): Router {
-  const tries = attempts(records, clock);
-
-  people.use(
-    // Not an async function: nobody waits for its promise, and a rejection would end the process.
-    new LocalStrategy({ usernameField: "email" }, (email, password, done) => {
-      personWith(email, password).then((person) => done(null, person), done);
-    }),
-  );
-  people.serializeUser((person, done) => {
-    records.addLogin(person.id, clock() + LONGEST_LOGIN_MS).then((id) => done(null, id), done);
-  });
-  people.deserializeUser((loginId: string, done) => {
-    const found = records.personOfLogin(loginId, clock());
-    found.then((person) => done(null, person ? { ...person, loginId } : false), done);
-  });
+  people.serializeUser((person, done) => done(null, person.id));
+  people.deserializeUser((id: string, done) => done(null, records.person(id) ?? false));
 
   const router = Router();
-  router.use(people.session());
-  router.use((req, res, next) => {
+  router.use(people.session(), (req, res, next) => {
     res.locals["person"] = req.user;
     next();
   });
-  // Whoever is logged in logs out first: a store that they are connecting would end up in another account.
+  // Log out first: a store that is being connected would end up in another account.
   router.use(["/log-in", "/sign-up"], strangersOnly, express.urlencoded({ extended: false, limit: "10kb" }));
-  router.get("/log-in", (_req, res) => showForm(res, "log-in"));
-  router.get("/sign-up", (_req, res) => showForm(res, "sign-up"));
-  router.post("/log-in", wellFormed("log-in"), logIn);
-  router.post("/sign-up", wellFormed("sign-up"), signUp);
-  router.post("/log-out", logOut);
-  return router;
-
-  async function personWith(email: string, password: string): Promise<Person | false> {
-    const found = await records.personByEmail(email);
-    return (await isPassword(password, found?.password)) && found ? found.person : false;
-  }
-
-  async function logIn(req: Request, res: Response, next: NextFunction): Promise<void> {
-    const { email } = req.body as Form;
-    await tries.count(addressOf(req), email);
-    const finish = async (error: unknown, person?: Person | false) => {
-      if (error) return next(error);
-      if (!person) return showForm(res.status(401), "log-in", email, WRONG);
-      await tries.forget(addressOf(req), email);
-      enter(req, res, next, person);
-    };
-    people.authenticate("local", (...answer: Parameters<typeof finish>) => {
-      finish(...answer).catch(next);
-    })(req, res, next);
-  }
-
-  async function signUp(req: Request, res: Response, next: NextFunction): Promise<void> {
+  router.get(["/log-in", "/sign-up"], (_req, res) => showForm(res));
+  // An office may share an address. Who guesses elsewhere must not lock anybody out.
+  const perAddress = limitTo(50, { keyGenerator: (req) => addressOf(req) });
+  const perAccount = limitTo(10, { keyGenerator: (req) => `${addressOf(req)} ${req.body.email}` });
+  router.post("/log-in", perAddress, wellFormed, perAccount, async (req, res, next) => {
     const { email, password } = req.body as Form;
-    await tries.count(addressOf(req));
-    const person = await records.addPerson(email, await hashPassword(password), clock());
-    if (!person) showForm(res.status(409), "sign-up", email, TAKEN);
-    else enter(req, res, next, person);
-  }
-
-  /** Nothing of the session is left, a login with a store that is under way neither. */
-  async function logOut(req: Request, res: Response, next: NextFunction): Promise<void> {
-    // First the login: a request beside this one may write the session back after it is gone.
-    if (req.user?.loginId !== undefined) await records.removeLogin(req.user.loginId);
+    const found = records.personByEmail(email);
+    if (!(await isPassword(password, found?.password)) || !found)
+      return showForm(res.status(401), email, WRONG);
+    req.logIn(found, (error) => (error ? next(error) : res.redirect(303, "/stores")));
+  });
+  router.post("/sign-up", perAddress, wellFormed, async (req, res, next) => {
+    const { email, password } = req.body as Form;
+    const person = records.addPerson(email, await hashOf(password));
+    if (!person) return showForm(res.status(409), email, TAKEN);
+    req.logIn(person, (error) => (error ? next(error) : res.redirect(303, "/stores")));
+  });
+  router.post("/log-out", (req, res, next) => {
     req.session.destroy((error) => {
       if (error) return next(error);
-      res.clearCookie(cookie.name, { secure: cookie.secure });
-      res.redirect(303, "/");
+      res.clearCookie(cookie.name, { secure: cookie.secure }).redirect(303, "/");
     });
-  }
+  });
+  return router;
 }
 
-/** Lets nobody through who is not logged in. */
-export const requireLogin: RequestHandler = (req, res, next) => {
-  if (req.user) next();
-  else res.redirect("/log-in");
-};
+export const requireLogin: RequestHandler = (req, res, next) => (req.user ? next() : res.redirect("/log-in"));
 
-const strangersOnly: RequestHandler = (req, res, next) => {
-  if (req.user) res.redirect("/stores");
-  else next();
-};
+const strangersOnly: RequestHandler = (req, res, next) => (req.user ? res.redirect("/stores") : next());
+
+const limitTo = (limit: number, more: Partial<Options>) =>
+  rateLimit({
+    windowMs: 15 * 60_000,
+    limit,
+    standardHeaders: "draft-8",
+    legacyHeaders: false,
+    handler: (_req, res) => showProblem(res.status(429), "too_many_attempts"),
+    ...more,
+  });
+
+/** One person has all addresses of an IPv6 network. */
+const addressOf = ({ ip = "" }: Request) => ipKeyGenerator(ip, 64);
 
 interface Form {
   email: string;
@@ -126,33 +86,36 @@ interface Form {
 }
 
 /** A form from anybody: two texts, and nothing else of what it may hold. */
-function wellFormed(page: Page): RequestHandler {
-  return (req, res, next) => {
-    const { email: given, password } = { ...(req.body as Record<string, unknown> | undefined) };
-    const email = typeof given === "string" ? given.trim().toLowerCase() : "";
-    if (email.length > LONGEST_EMAIL || !/^[^\s@\0]+@[^\s@\0]+$/.test(email))
-      return showForm(res.status(400), page, "", "That is no e-mail address.");
-    const least = page === "sign-up" ? SHORTEST_PASSWORD : 1;
-    if (typeof password !== "string" || password.length < least || password.length > LONGEST_PASSWORD)
-      return showForm(res.status(400), page, email, page === "sign-up" ? TOO_SHORT : WRONG);
-    req.body = { email, password } satisfies Form;
-    next();
-  };
+const wellFormed: RequestHandler = (req, res, next) => {
+  const { email: given, password } = Object(req.body) as Record<string, unknown>;
+  const email = typeof given === "string" ? given.trim().toLowerCase() : "";
+  if (email.length > 254 || !/^[^\s@\0]+@[^\s@\0]+$/.test(email))
+    return showForm(res.status(400), "", "That is no e-mail address.");
+  const length = typeof password === "string" ? password.length : 0;
+  if (length < (req.path === "/sign-up" ? SHORTEST_PASSWORD : 1) || length > LONGEST_PASSWORD)
+    return showForm(
+      res.status(400),
+      email,
+      `A password has ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters.`,
+    );
+  req.body = { email, password };
+  next();
+};
+
+function showForm(res: Response, email = "", problem = ""): void {
+  const isNew = res.req.path === "/sign-up";
+  res.render("account", { isNew, email, problem, shortest: SHORTEST_PASSWORD });
 }
 
-type Page = "log-in" | "sign-up";
+/** Node has four threads for such work. Two stay free for DNS and files, which renewals need. */
+const twoAtOnce = pLimit(2);
 
-const WRONG = "That e-mail address and that password do not belong together.";
-const TAKEN = "There is an account with this e-mail address already. Log in with it.";
-const TOO_SHORT = `The password needs at least ${SHORTEST_PASSWORD} characters. Several words are a good one.`;
+// Letters can be put together in two ways, and keyboards differ.
+const hashOf = (password: string) => twoAtOnce(() => hash(password.normalize("NFKC")));
 
-function showForm(res: Response, page: Page, email = "", problem = ""): void {
-  res.render(page, { email, problem, shortest: SHORTEST_PASSWORD });
+/** Takes as long if there is no such person, so that its answer does not tell who has an account. */
+async function isPassword(password: string, hashed = NOBODYS): Promise<boolean> {
+  return twoAtOnce(() => verify(hashed, password.normalize("NFKC")));
 }
 
-const addressOf = (req: Request): string => req.ip ?? "unknown";
-
-/** Passport gives the session a new id. */
-function enter(req: Request, res: Response, next: NextFunction, person: Person): void {
-  req.logIn(person, (error) => (error ? next(error) : res.redirect(303, "/stores")));
-}
+const NOBODYS = await hashOf(crypto.randomUUID());

@@ -1,90 +1,113 @@
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRetailPosError, type RetailPos } from "@retail-pos/core";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import type { RetailPos } from "@retail-pos/core";
+import express, { type Express, type RequestHandler } from "express";
 import session from "express-session";
+import helmet from "helmet";
 import passport from "passport";
-import { accountRoutes, LONGEST_LOGIN_MS, sessionCookie } from "./accounts.js";
-import { TooManyAttempts } from "./attempts.js";
+import { accountRoutes, LONGEST_LOGIN_MS } from "./accounts.js";
 import { connectRoutes } from "./connect.js";
 import type { Database } from "./database.js";
-import { memberships } from "./memberships.js";
-import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
-import { isReady } from "./ready.js";
-import { Records } from "./records.js";
+import type { Memberships } from "./memberships.js";
+import { showError, showProblem } from "./problem-page.js";
 import type { Settings } from "./settings.js";
-import { showProblem } from "./show-problem.js";
 import { storeRoutes } from "./stores.js";
 
 export interface Parts {
   client: RetailPos;
+  memberships: Memberships;
   database: Database;
   /** Aborted when the process is to end. */
   stopping?: AbortSignal;
   clock?: () => number;
 }
 
+const fileOf = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const PICO = createRequire(import.meta.url).resolve("@picocss/pico/css/pico.jade.min.css");
+
 /** The whole application, for people with a browser. */
 export function createApp(
-  settings: Pick<Settings, "authUrl" | "redirectUri" | "sessionSecret" | "trustProxy">,
-  { client, database, stopping, clock = Date.now }: Parts,
+  { service, SESSION_SECRET, TRUST_PROXY }: Pick<Settings, "service" | "SESSION_SECRET" | "TRUST_PROXY">,
+  { client, memberships, database, stopping, clock = Date.now }: Parts,
 ): Express {
-  const { redirectUri, sessionSecret, trustProxy } = settings;
-  const records = new Records(database.sql);
-  const members = memberships(client, records, database.tokens.lock, clock);
+  const { records, sessions } = database;
+  const { origin, protocol } = new URL(service.redirectUri);
   const people = new passport.Passport(); // not the one of the module, which all applications of a process share
+  const isHttps = protocol === "https:";
+  // With the prefix, no other subdomain can plant one.
+  const cookie = { name: isHttps ? "__Host-many-stores" : "many-stores", secure: isHttps };
 
   const app = express();
-  app.set("trust proxy", trustProxy);
+  app.set("trust proxy", TRUST_PROXY);
   app.set("view engine", "ejs");
-  app.set("views", fileURLToPath(new URL("../views", import.meta.url)));
-  app.use(protectiveHeaders(settings));
-  app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
-  app.use(neverStored, fromOurPagesOnly(settings));
+  app.set("views", fileOf("views"));
+  app.use(protectiveHeaders(service.authUrl ?? origin, isHttps));
+  app.use((_req, res, next) => {
+    if (stopping?.aborted) res.set("connection", "close"); // see server.ts
+    next();
+  });
+  app.get("/pico.css", (_req, res) => res.sendFile("pico.jade.min.css", { root: dirname(PICO) }));
+  app.use(express.static(fileOf("public")));
   app.get("/health", (_req, res) => void res.json({ status: "ok" }));
   app.get("/ready", async (_req, res) => {
-    const ready = await isReady(client, stopping);
-    res.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
+    // Whether there is such a retailer does not matter, only whether the store answers.
+    const isReady =
+      !stopping?.aborted &&
+      (await client.status("ready").then(
+        () => true,
+        () => false,
+      ));
+    res.status(isReady ? 200 : 503).json({ status: isReady ? "ready" : "not ready" });
   });
-  const cookie = sessionCookie(redirectUri);
+  app.use(fromOurPagesOnly(origin), (_req, res, next) => {
+    res.set("cache-control", "no-store"); // Back shows no store's data once its reader has logged out
+    next();
+  });
   app.use(
     session({
       name: cookie.name,
-      secret: sessionSecret,
+      secret: SESSION_SECRET,
       resave: false,
       saveUninitialized: false,
-      store: database.sessionStore,
-      cookie: {
-        httpOnly: true,
-        maxAge: LONGEST_LOGIN_MS,
-        sameSite: "lax", // not strict: it has to come along when the service sends the browser back
-        secure: cookie.secure,
-      },
+      store: sessions,
+      // Lax, not strict: it has to come along when the service sends the browser back.
+      cookie: { httpOnly: true, maxAge: LONGEST_LOGIN_MS, sameSite: "lax", secure: cookie.secure },
     }),
   );
-  app.use(accountRoutes(people, records, cookie, clock));
+  app.use(accountRoutes(people, records, cookie));
   app.get("/", (req, res) => (req.user ? res.redirect("/stores") : res.render("welcome")));
-  app.use(connectRoutes({ people, client, records, memberships: members, clock }));
-  app.use(storeRoutes({ client, records, memberships: members, clock }));
+  app.use(connectRoutes({ people, client, records, memberships, clock }));
+  app.use(storeRoutes({ client, records, memberships, clock }));
   app.use((_req, res) => showProblem(res.status(404), "not_found"));
   app.use(showError);
   return app;
 }
 
-/** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
-const showError: ErrorRequestHandler = (error, req, res, next) => {
-  if (res.headersSent) return next(error);
-  const isConnecting = req.path.startsWith("/auth/");
-  if (isRetailPosError(error)) {
-    if (error.status >= 500) console.error(error);
-    return showProblem(res.set(error.headers).status(error.status), error.code, { isConnecting, error });
-  }
-  if (error instanceof TooManyAttempts)
-    return showProblem(res.set(error.headers).status(error.status), "too_many_attempts");
-  // An address whose escapes are no text.
-  if (error instanceof URIError) return showProblem(res.status(404), "not_found");
-  // A form that is too long, or none: the sender's mistake, and not worth a line of ours.
-  if (error?.expose === true && error.status < 500)
-    return showProblem(res.status(error.status), "bad_request", { isConnecting });
-  console.error(error);
-  showProblem(res.status(500), "error", { isConnecting });
-};
+const protectiveHeaders = (authUrl: string, isHttps: boolean) =>
+  helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'self'"],
+        imgSrc: ["'self'", "data:"], // Pico's marks
+        baseUri: ["'none'"],
+        // A form may lead to a login, and a browser asks this of every redirect that follows.
+        formAction: ["'self'", new URL(authUrl).origin],
+        frameAncestors: ["'none'"],
+        objectSrc: ["'none'"],
+      },
+    },
+    referrerPolicy: { policy: "same-origin" }, // with helmet's default, our own forms would come with `Origin: null`
+    strictTransportSecurity: isHttps && { includeSubDomains: false },
+  });
+
+/** Refuses forms of other sites' pages. The cookie's SameSite lets every subdomain of our site through. */
+function fromOurPagesOnly(ourOrigin: string): RequestHandler {
+  return (req, res, next) => {
+    const { origin, "sec-fetch-site": site } = req.headers; // programs send neither
+    const isOurs = origin ? origin === ourOrigin : !site || site === "same-origin" || site === "none";
+    if (isOurs || req.method === "GET" || req.method === "HEAD") next();
+    else showProblem(res.status(403), "from_elsewhere");
+  };
+}

@@ -1,34 +1,49 @@
-import type { Lock, TokenStore } from "@retail-pos/core";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { type RetailPos, type RetailPosEvent, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { sealedStore } from "@retail-pos/sealed-store";
-import type { Store as SessionStore } from "express-session";
-import { openPostgres } from "./postgres.js";
+import { sqliteTokens } from "@retail-pos/store-sqlite";
+import Sqlite from "libsql";
+import { memberships } from "./memberships.js";
+import { Records } from "./records.js";
+import { SessionStore } from "./session-store.js";
 import type { Settings } from "./settings.js";
-import type { Sql } from "./sql.js";
-import { openSqlite } from "./sqlite.js";
 
-/** Everything that outlives a restart: tokens, sessions and the application's own tables, in one database. */
-export interface Database {
-  tokens: { store: TokenStore; lock: Lock };
-  sessionStore: SessionStore;
-  sql: Sql;
-  close(): Promise<void>;
+/** Tokens, sessions and the application's own tables, in one file. The server and the nightly job each open it. */
+export function openDatabase({ DATABASE_FILE: file, TOKEN_KEYS: keys }: OfFile, clock = Date.now) {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, "", { flag: "a", mode: 0o600 }); // it holds tokens: nobody else on this machine may read it
+  const tokens = new Sqlite(file); // its own connection: a transaction on a shared one would include its writes
+  const others = new Sqlite(file, { timeout: 5000 }); // waits so long while the other process writes
+  const { store, lock } = sqliteTokens({ database: tokens });
+  return {
+    tokens: { store: keys.length > 0 ? sealedStore(store, { keys }) : store, lock },
+    records: new Records(others),
+    sessions: new SessionStore(others, clock),
+    close() {
+      tokens.close();
+      others.close();
+    },
+  };
+}
+type OfFile = Pick<Settings, "DATABASE_FILE" | "TOKEN_KEYS">;
+export type Database = ReturnType<typeof openDatabase>;
+
+/** The client of the service on those tokens, and who may act for which store. */
+export function openClient(
+  { service }: Pick<Settings, "service">,
+  { tokens, records }: Database,
+  more: Partial<RetailPosOptions> = {},
+) {
+  const client: RetailPos = retailPos({ ...service, ...tokens, observe: log, ...more });
+  return { client, memberships: memberships(client, records, tokens.lock) };
 }
 
-/**
- * Opens PostgreSQL if the settings name one, else the SQLite file. Makes the tables where they are missing. Tokens are
- * sealed if there is a key.
- */
-export async function openDatabase(
-  {
-    databaseUrl,
-    databaseFile,
-    tokenKeys: keys,
-  }: Pick<Settings, "databaseUrl" | "databaseFile"> & Partial<Settings>,
-  clock = Date.now,
-): Promise<Database> {
-  const database = await (databaseUrl === undefined
-    ? openSqlite(databaseFile, clock)
-    : openPostgres(databaseUrl));
-  if (keys) database.tokens.store = sealedStore(database.tokens.store, { keys });
-  return database;
+/** A line for each bad event. There is no secret in it. */
+function log(event: RetailPosEvent): void {
+  const error = "error" in event ? event.error : undefined;
+  const isBad = error !== undefined || event.type === "rate_limited" || event.type === "reconnect_required";
+  if (isBad && event.type !== "token_request")
+    // another event says what came of it
+    console.warn(`retail-pos ${event.type} store=${event.domainPrefix ?? "unknown"} ${error ?? ""}`);
 }

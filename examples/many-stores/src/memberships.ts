@@ -1,68 +1,45 @@
 import type { Lock, RetailPos } from "@retail-pos/core";
 import type { Records } from "./records.js";
 
-export interface Memberships {
-  /** Somebody connected a store. To be called before its tokens are kept. */
-  join(personId: string, domainPrefix: string): Promise<void>;
-  /** Somebody disconnects a store of theirs. The last one takes its tokens along. */
-  leave(personId: string, domainPrefix: string): Promise<void>;
-  /** Forgets a store that nobody has, with its tokens if there are any. Says whether it did. */
-  sweep(domainPrefix: string): Promise<boolean>;
-  /** Does something for a store, unless nobody has it any more. */
-  whileConnected(domainPrefix: string, work: () => Promise<void>): Promise<void>;
-}
-
 /**
- * Who may act for which store. A store has one set of tokens, however many people have it, so two rules hold:
+ * Joining and leaving a store. A store has one set of tokens, however many people have it, so two rules hold:
  *
  * - A membership is written before the store's tokens are kept.
- * - Tokens are removed while nobody can join or leave, if the last one leaves, and before their membership is.
+ * - The last member who leaves removes the tokens first and their membership last, and nobody joins meanwhile.
  *
- * So nobody's fresh tokens are removed by somebody else who leaves: either that one sees the new membership, or is done
- * before it is written. And if a process is killed between two steps, what is left is a membership without tokens,
- * which its owner sees and mends by connecting or disconnecting once more.
+ * So nobody loses fresh tokens because somebody else leaves. If the process is killed between two steps, a membership
+ * without tokens is left: its owner connects or disconnects the store once more.
  *
- * Somebody may disconnect a store in one tab while they connect it in another: their membership goes, and then the
- * tokens come. Nobody is a member, so nobody can use them; the nightly job sweeps them out.
- *
- * @param lock that of the tokens, which holds in every process. No transaction could: the tokens of SQLite are written
- * over a connection of their own, and would wait for it.
+ * @param lock that of the tokens, which holds in every process.
  */
-export function memberships(
-  client: Pick<RetailPos, "disconnect">,
-  records: Records,
-  lock: Lock,
-  clock = Date.now,
-): Memberships {
-  const alone = <T>(domainPrefix: string, work: () => Promise<T>) => lock(`members of ${domainPrefix}`, work);
+export function memberships(client: Pick<RetailPos, "disconnect">, records: Records, lock: Lock) {
+  const alone = <T>(store: string, work: () => T | Promise<T>) =>
+    lock(`members of ${store}`, async () => work());
 
-  async function forget(domainPrefix: string): Promise<void> {
-    await client.disconnect(domainPrefix);
-    await records.removeStore(domainPrefix);
+  async function forget(store: string): Promise<void> {
+    await client.disconnect(store);
+    records.removeStore(store);
   }
 
   return {
-    join: (personId, domainPrefix) =>
-      alone(domainPrefix, () => records.addMembership(personId, domainPrefix, clock())),
+    /** Somebody connected a store. To be called before its tokens are kept. */
+    join: (personId: string, store: string) => alone(store, () => records.addMembership(personId, store)),
 
-    leave: (personId, domainPrefix) =>
-      alone(domainPrefix, async () => {
-        if (!(await records.isMember(personId, domainPrefix))) return; // has left in another tab
-        const isLast = (await records.countMembers(domainPrefix)) === 1;
-        if (isLast) await forget(domainPrefix);
-        else await records.removeMembership(personId, domainPrefix);
+    /** Somebody disconnects a store. The last member takes its tokens along. */
+    leave: (personId: string, store: string) =>
+      alone(store, async () => {
+        if (!records.storeOf(personId, store)) return; // left in another tab
+        if (records.countMembers(store) === 1) await forget(store);
+        else records.removeMembership(personId, store);
       }),
 
-    sweep: (domainPrefix) =>
-      alone(domainPrefix, async () => {
-        if ((await records.countMembers(domainPrefix)) > 0) return false;
-        await forget(domainPrefix);
+    /** Removes the tokens of a store without members: it was disconnected in one tab and connected in another. */
+    sweep: (store: string) =>
+      alone(store, async () => {
+        if (records.countMembers(store) > 0) return false;
+        await forget(store);
         return true;
-      }),
-
-    whileConnected: (domainPrefix, work) =>
-      alone(domainPrefix, async () => {
-        if ((await records.countMembers(domainPrefix)) > 0) await work();
       }),
   };
 }
+export type Memberships = ReturnType<typeof memberships>;

@@ -1,22 +1,34 @@
+import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { retailFetch } from "@retail-pos/fetch";
+import closeWithGrace from "close-with-grace";
 import { createApp } from "./app.js";
-import { openClient } from "./client.js";
-import { openDatabase } from "./database.js";
-import { logEvents } from "./event-log.js";
-import { closeGracefully, stopSignal } from "./graceful-stop.js";
+import { openClient, openDatabase } from "./database.js";
 import { settingsFrom } from "./settings.js";
 
+/** Node ends a quiet connection after five seconds. Later, no browser has one left on which it sends a request. */
+const STILL_SERVING_MS = 6000;
+const LONGEST_ANSWER_MS = 4000;
+
 const settings = settingsFrom(process.env);
-const stopping = stopSignal();
-const database = await openDatabase(settings);
-const client = openClient(settings, { ...database.tokens, fetch: retailFetch(), observe: logEvents() });
-const app = createApp(settings, { client, database, stopping });
-const server = app.listen(settings.port, settings.host, (error) => {
+const stopping = new AbortController();
+const database = openDatabase(settings);
+const parts = openClient(settings, database, { fetch: retailFetch() });
+const app = createApp(settings, { ...parts, database, stopping: stopping.signal });
+const server = app.listen(settings.PORT, settings.HOST, (error) => {
   if (error) throw error;
   console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
 });
-closeGracefully(server, stopping);
 
-// Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
-process.once("exit", () => void database.close());
+closeWithGrace(
+  { delay: false, skip: ["uncaughtException", "unhandledRejection", "beforeExit"] },
+  async () => {
+    stopping.abort(); // `/ready` says no, and every answer ends its connection
+    await wait(STILL_SERVING_MS);
+    server.close();
+    setTimeout(() => server.closeAllConnections(), LONGEST_ANSWER_MS).unref();
+    await once(process, "beforeExit"); // when a renewal that is under way has been saved, too
+  },
+);
+process.once("exit", () => database.close());

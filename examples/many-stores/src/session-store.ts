@@ -1,66 +1,56 @@
 import session, { type SessionData } from "express-session";
-import type Database from "libsql";
+import type { Database } from "libsql";
 
 const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
 
-/** As Passport keeps who is logged in. */
-type Data = SessionData & { passport?: { user?: unknown } };
-
-type Done<T = void> = (error?: unknown, value?: T) => void;
-
-/**
- * Sessions in a SQLite table, as express-session asks it of a store. There is no `touch`: a session ends
- * when the cookie it began with does, and reading a page writes nothing. Without a user it ends within the hour:
- * anybody can begin a login, and each is a row beside the tokens.
- */
+/** Sessions in a table. One without a user ends within the hour: everybody can begin one. */
 export class SessionStore extends session.Store {
-  readonly #database: Database.Database;
+  readonly #database: Database;
   readonly #clock: () => number;
 
-  constructor(database: Database.Database, clock = Date.now) {
+  constructor(database: Database, clock = Date.now) {
     super();
     database.exec(
       "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, data TEXT NOT NULL, ends_at INTEGER NOT NULL)",
     );
-    database.exec("CREATE INDEX IF NOT EXISTS sessions_ends_at ON sessions (ends_at)");
     this.#database = database;
     this.#clock = clock;
   }
 
   override get(id: string, done: Done<SessionData | null>): void {
     answer(done, () => {
-      const find = this.#database.prepare("SELECT data FROM sessions WHERE id = ? AND ends_at > ?");
-      const row = find.get(id, this.#clock()) as { data: string } | undefined;
+      const sql = "SELECT data FROM sessions WHERE id = ? AND ends_at > ? AND data <> ''";
+      const row = this.#database.prepare(sql).get(id, this.#clock()) as { data: string } | undefined;
       return row ? JSON.parse(row.data) : null;
     });
   }
 
-  override set(id: string, data: Data, done?: Done): void {
+  override set(id: string, data: SessionData & { passport?: { user?: unknown } }, done?: Done): void {
     answer(done, () => {
       const now = this.#clock();
-      const longest = data.passport?.user === undefined ? HOUR_MS : Number.POSITIVE_INFINITY;
-      const endsAt = now + Math.min(data.cookie.originalMaxAge ?? DAY_MS, longest);
+      const forMs = data.passport?.user === undefined ? HOUR_MS : data.cookie.originalMaxAge;
       this.#database.prepare("DELETE FROM sessions WHERE ends_at <= ?").run(now);
-      this.#database
-        .prepare("INSERT OR REPLACE INTO sessions (id, data, ends_at) VALUES (?, ?, ?)")
-        .run(id, JSON.stringify(data), endsAt);
+      // Not over one that was destroyed: a request that was under way meanwhile would log its reader in again.
+      const sql = `
+        INSERT INTO sessions VALUES (?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET data = excluded.data, ends_at = excluded.ends_at WHERE data <> ''`;
+      this.#database.prepare(sql).run(id, JSON.stringify(data), now + (forMs ?? HOUR_MS));
     });
   }
 
   override destroy(id: string, done?: Done): void {
-    answer(done, () => void this.#database.prepare("DELETE FROM sessions WHERE id = ?").run(id));
+    answer(done, () => void this.#database.prepare("UPDATE sessions SET data = '' WHERE id = ?").run(id));
   }
 }
 
-/** `done` is called outside of the `try`: what it throws is not ours, and would call it a second time. */
-function answer<T>(done: Done<T> | undefined, work: () => T): void {
-  let value: T;
+type Done<T = void> = (error?: unknown, value?: T) => void;
+
+/** `done` runs in a turn of its own: what it throws is not ours to catch. */
+function answer<T>(done: Done<T> = () => {}, work: () => T): void {
   try {
-    value = work();
+    const value = work();
+    setImmediate(() => done(null, value));
   } catch (error) {
-    done?.(error);
-    return;
+    setImmediate(() => done(error));
   }
-  done?.(null, value);
 }

@@ -1,3 +1,4 @@
+import { startSandbox } from "@retail-pos/sandbox";
 import { describe, expect, test } from "vitest";
 import { settingsFrom } from "./settings.js";
 
@@ -11,31 +12,41 @@ const deployed = {
 };
 const KEY = Buffer.alloc(32, "hunter2").toString("base64");
 
-test("without an environment are for the sandbox, one file and four stores at once", () => {
-  expect(settingsFrom({ DATABASE_URL: "" })).toMatchObject({
-    clientId: "sandbox-application",
-    host: "127.0.0.1",
-    databaseFile: expect.stringMatching(/many-stores\/data\/login\.sqlite$/),
-    databaseUrl: undefined,
-    tokenKeys: undefined,
-    storesAtOnce: 4,
-  });
+test("without an environment are for the sandbox, one file and four stores at once", async () => {
+  for (const env of [{}, { RETAIL_POS_AUTH_URL: "", SESSION_SECRET: " " }])
+    expect(settingsFrom(env)).toMatchObject({
+      service: { clientId: "sandbox-application" },
+      HOST: "127.0.0.1",
+      TRUST_PROXY: 0,
+      DATABASE_FILE: expect.stringMatching(/many-stores\/data\/stores\.sqlite$/),
+      TOKEN_KEYS: [],
+      STORES_AT_ONCE: 4,
+    });
+  const standard = await startSandbox();
+  expect(settingsFrom({}).service).toMatchObject(standard.application);
+  await standard.close();
+  expect(settingsFrom({ PORT: "3001" }).service.redirectUri).toContain("localhost:3001/");
+  expect(settingsFrom({ RETAIL_POS_SCOPE: "products:read" }).service.scope).toBe("products:read");
 });
 
 test("are the application's own once people come from elsewhere", () => {
-  const databaseUrl = "postgresql://shelfview@db.example/shelfview";
-  expect(settingsFrom({ ...deployed, DATABASE_URL: databaseUrl, STORES_AT_ONCE: "20" })).toMatchObject({
-    clientId: "ours",
-    host: "0.0.0.0",
-    trustProxy: 1,
-    databaseUrl,
-    storesAtOnce: 20,
+  expect(settingsFrom({ ...deployed, STORES_AT_ONCE: "20", TRUST_PROXY: "2" })).toMatchObject({
+    service: { clientId: "ours", redirectUri: deployed.RETAIL_POS_REDIRECT_URI },
+    HOST: "0.0.0.0",
+    TRUST_PROXY: 2,
+    STORES_AT_ONCE: 20,
   });
+});
+
+test("in production have no default, also if none is given", () => {
+  const forgotten = () => settingsFrom({ NODE_ENV: "production" });
+  for (const name of Object.keys(deployed)) expect(forgotten).toThrow(`- ${name} is missing`);
+  expect(() => settingsFrom({ NODE_ENV: "production", ...deployed })).not.toThrow();
 });
 
 test("have the keys that seal tokens, the first one first", () => {
   const TOKEN_KEYS = `2026-02:${KEY}, 2026-01:${KEY}`;
-  expect(settingsFrom({ TOKEN_KEYS }).tokenKeys).toEqual([
+  expect(settingsFrom({ TOKEN_KEYS }).TOKEN_KEYS).toEqual([
     { id: "2026-02", secret: KEY },
     { id: "2026-01", secret: KEY },
   ]);
@@ -53,7 +64,14 @@ describe("are refused there:", () => {
     ],
     ["no service", { RETAIL_POS_AUTH_URL: undefined }, "RETAIL_POS_AUTH_URL is missing"],
     ["a proxy that is not believed", { TRUST_PROXY: "0" }, "TRUST_PROXY must be"],
-    ["another database", { DATABASE_URL: "mysql://root:hunter2@db.example" }, "DATABASE_URL must begin with"],
+    ["another path", { RETAIL_POS_REDIRECT_URI: "https://shelfview.example/oauth" }, "must have the path"],
+    ["no port", { PORT: "hunter2" }, "PORT must be a whole number from 0 to 65535"],
+    ["a service that is no address", { RETAIL_POS_BASE_URL: "hunter2" }, "RETAIL_POS_BASE_URL"],
+    [
+      "the client secret again",
+      { SESSION_SECRET: deployed.RETAIL_POS_CLIENT_SECRET },
+      "SESSION_SECRET must not",
+    ],
     ["a key without an id", { TOKEN_KEYS: KEY }, "TOKEN_KEYS must be <id>:"],
     ["one short key of two", { TOKEN_KEYS: `2026-02:${KEY},2026-01:hunter2` }, "TOKEN_KEYS must be <id>:"],
     ["no store at once", { STORES_AT_ONCE: "0" }, "STORES_AT_ONCE must be a whole number from 1 to 100"],

@@ -1,94 +1,80 @@
-import {
-  isRetailPosError,
-  parseDomainPrefix,
-  type RetailPos,
-  type StoredTokensError,
-} from "@retail-pos/core";
+import { isRetailPosError } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
 import { type NextFunction, type Request, type Response, Router } from "express";
+import { failureWords } from "passport-retail-pos";
 import { requireLogin } from "./accounts.js";
-import type { Memberships } from "./memberships.js";
-import { plainTime } from "./plain-time.js";
-import type { Records, Store } from "./records.js";
-import { waitOf } from "./show-problem.js";
-import { ApiError, PAGE_SIZE, type Product, readFirstProducts } from "./store-api.js";
+import type { Parts } from "./connect.js";
+import { waitOf } from "./problem-page.js";
+import type { Store } from "./records.js";
+import { ApiError, PAGE_SIZE, type Product, readName, readPage } from "./store-api.js";
 
 declare global {
   namespace Express {
     interface Request {
-      /** The store that the request is about. It is there only if it is this person's. */
+      /** The store that the request is about. It is set only if it is this person's. */
       ownStore?: Store;
     }
   }
 }
 
-/** With fewer pieces than this a product runs low. */
+/** With fewer pieces a product runs low. */
 const PLENTY = 10;
-/** So long somebody waits for a store. Then they see what was last counted. */
+/** How long a page waits for a store. Then it shows what was last counted. */
 const PATIENCE_MS = 10_000;
 
-interface Parts {
-  client: RetailPos;
-  records: Records;
-  memberships: Memberships;
-  clock?: (() => number) | undefined;
-}
-
 /** The pages of stores. Each of them asks first whether the store is this person's. */
-export function storeRoutes({ client, records, memberships, clock = Date.now }: Parts): Router {
+export function storeRoutes({ client, records, memberships, clock }: Omit<Parts, "people">): Router {
   const router = Router();
   router.use("/stores", requireLogin);
   router.get("/stores", showStores);
   router.use("/stores/:store", requireOwn);
   const fresh = bearer({ client, retailer: (req) => req.ownStore?.domainPrefix });
   router.get("/stores/:store", fresh, showProducts, showKept);
-  router.get("/stores/:store/disconnect", (req, res) => {
-    res.render("disconnect", { store: req.ownStore });
-  });
-  router.post("/stores/:store/disconnect", async (req, res) => {
-    const { user, ownStore } = req;
+  router.get("/stores/:store/disconnect", (req, res) => res.render("disconnect", { store: req.ownStore }));
+  router.post("/stores/:store/disconnect", async ({ user, ownStore }, res) => {
     if (user && ownStore) await memberships.leave(user.id, ownStore.domainPrefix);
     res.redirect(303, "/stores");
   });
   return router;
 
-  /** Nobody learns whether there is such a store: what is not this person's does not exist. */
-  async function requireOwn(req: Request<{ store: string }>, _res: Response, next: NextFunction) {
-    const domainPrefix = domainPrefixOf(req.params.store);
-    const own = req.user && domainPrefix && (await records.storeOf(req.user.id, domainPrefix));
+  /** What is not this person's does not exist for them. */
+  function requireOwn(req: Request<{ store: string }>, _res: Response, next: NextFunction) {
+    const own = req.user && records.storeOf(req.user.id, req.params.store.toLowerCase());
     if (!own) return next("router"); // to the page for what does not exist
     req.ownStore = own;
     next();
   }
 
-  async function showStores(req: Request, res: Response): Promise<void> {
-    const own = req.user ? await records.storesOf(req.user.id) : [];
-    const stores = await Promise.all(
-      own.map(async (store) => ({
-        ...store,
-        isConnected: await isConnected(store.domainPrefix),
-        pulled: timeOf(store),
-      })),
-    );
-    res.render("stores", { stores });
+  async function showStores({ user }: Request, res: Response): Promise<void> {
+    const own = user ? records.storesOf(user.id) : [];
+    const connected = await Promise.all(own.map(({ domainPrefix }) => isConnected(domainPrefix)));
+    res.render("stores", {
+      stores: own.map((store, index) => ({ ...store, isConnected: connected[index] })),
+    });
   }
 
   async function showProducts(req: Request, res: Response): Promise<void> {
-    const products = await readFirstProducts(req.retailPos, AbortSignal.timeout(PATIENCE_MS));
-    res.render("store", { store: req.ownStore, ...shelf(products), readAt: plainTime(clock()), trouble: "" });
+    const { ownStore: store, retailPos } = req;
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const isNamed = store?.name !== retailPos.domainPrefix;
+    const [products, name] = await Promise.all([
+      readPage(retailPos, 1, signal),
+      isNamed ? undefined : readName(retailPos, signal),
+    ]);
+    if (name !== undefined) records.nameStore(retailPos.domainPrefix, name);
+    res.render("store", { store: { ...store, ...(name && { name }) }, ...shelf(products), readAt: clock() });
   }
 
   /** If the store cannot be asked now, its page shows what the nightly job found, and says so. */
-  async function showKept(error: unknown, req: Request, res: Response, next: NextFunction): Promise<void> {
+  function showKept(error: unknown, req: Request, res: Response, next: NextFunction) {
     const trouble = troubleOf(error);
     const store = req.ownStore;
     if (!trouble || !store || res.headersSent) return next(error);
-    if (trouble === "passing" || isUnreadable(error))
-      console.warn(`${store.domainPrefix} could not be read: ${error}`);
     if (isRetailPosError(error)) res.set(error.headers);
-    const products = await records.productsOf(store.domainPrefix, PAGE_SIZE);
-    res.status(trouble === "log_in_again" ? 200 : 503);
-    res.render("store", { store, ...shelf(products), readAt: timeOf(store), trouble, wait: waitOf(error) });
+    else console.warn(`${store.domainPrefix} could not be read: ${error}`);
+    res.status(trouble.action === "log_in" ? 200 : 503);
+    const products = records.productsOf(store.domainPrefix);
+    res.render("store", { store, ...shelf(products), readAt: store.pulledAt, trouble, wait: waitOf(error) });
   }
 
   async function isConnected(domainPrefix: string): Promise<boolean> {
@@ -96,55 +82,26 @@ export function storeRoutes({ client, records, memberships, clock = Date.now }: 
       const status = await client.status(domainPrefix);
       return status !== undefined && status.refusedAt === undefined;
     } catch (error) {
-      if (isUnreadable(error)) return error.isOfAnotherApplication; // unless they are, a login replaces them
+      // Tokens that cannot be read are replaced by connecting the store again, unless another application keeps them.
+      if (isRetailPosError(error) && error.code === "bad_stored_tokens") return error.isOfAnotherApplication;
       throw error;
     }
   }
 }
 
-/** What only a login mends, and what passes by itself. Everything else is no trouble of the store's. */
-function troubleOf(error: unknown): "log_in_again" | "passing" | undefined {
-  if (error instanceof ApiError) return "passing";
-  if (!isRetailPosError(error)) return isNetworkError(error) ? "passing" : undefined;
-  switch (error.code) {
-    case "not_connected":
-    case "reconnect_required":
-      return "log_in_again";
-    case "bad_stored_tokens":
-      return error.isOfAnotherApplication ? undefined : "log_in_again";
-    case "rate_limited":
-    case "token_endpoint_failed":
-    case "bad_token_response":
-      return "passing";
-    default:
-      return undefined;
-  }
+/** What the person can do about it. Nothing, if it is ours to fix. */
+function troubleOf(error: unknown): ReturnType<typeof failureWords> | undefined {
+  const { name = "", message = "" } = error instanceof Error ? error : {};
+  const isNetwork = name === "TimeoutError" || (name === "TypeError" && message === "fetch failed");
+  if (error instanceof ApiError || isNetwork) return failureWords({ code: "token_endpoint_failed" });
+  if (!isRetailPosError(error) || error.code === "store_failed") return undefined;
+  const words = failureWords({ code: error.code, error });
+  return words.action === "home" ? undefined : words;
 }
 
-/** Its tokens are damaged, or sealed with a key that is not ours: if many stores say so, look at `TOKEN_KEYS`. */
-function isUnreadable(error: unknown): error is StoredTokensError {
-  return isRetailPosError(error) && error.code === "bad_stored_tokens";
-}
-
-/** What `fetch` rejects with if no answer came. */
-function isNetworkError(error: unknown): boolean {
-  const { name, message } = error instanceof Error ? error : { name: "", message: "" };
-  return name === "TimeoutError" || (name === "TypeError" && message === "fetch failed");
-}
-
-/** What an address says, if it can be a store at all: to PostgreSQL not every text is one. */
-export function domainPrefixOf(text: unknown): string | undefined {
-  try {
-    return parseDomainPrefix(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const timeOf = ({ pulledAt }: Store) => (pulledAt === undefined ? undefined : plainTime(pulledAt));
-
-/** A page of products, and whether there may be more. */
-const shelf = (products: readonly Product[]) => ({
-  products: products.map((product) => ({ ...product, isLow: product.inStock < PLENTY })),
-  isFirstPage: products.length === PAGE_SIZE,
+/** The first page of products, and whether there may be more. */
+const shelf = (all: readonly Product[]) => ({
+  products: all.slice(0, PAGE_SIZE).map((product) => ({ ...product, isLow: product.inStock < PLENTY })),
+  isFirstPage: all.length >= PAGE_SIZE,
+  plenty: PLENTY,
 });

@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { RetailPos, RetailPosOptions } from "@retail-pos/core";
 import { type Sandbox, type SandboxOptions, startSandbox } from "@retail-pos/sandbox";
+import Sqlite from "libsql";
 import { createApp } from "../src/app.js";
-import { openClient } from "../src/client.js";
-import { type Database, openDatabase } from "../src/database.js";
-import { type Memberships, memberships } from "../src/memberships.js";
-import { Records } from "../src/records.js";
-import { type Engine, engines } from "./engines.js";
+import { type Database, openClient, openDatabase } from "../src/database.js";
+import type { Memberships } from "../src/memberships.js";
+import type { Records } from "../src/records.js";
+import { settingsFrom } from "../src/settings.js";
 
 /** The whole application on a database of its own, beside a sandbox. */
 export interface Site {
@@ -41,14 +44,20 @@ export interface Visitor {
   cookies: Map<string, string>;
 }
 
+/** Changes the file of an application, as a person with a shell can. */
+export function runSql(site: Site, sql: string): void {
+  const database = new Sqlite(site.env["DATABASE_FILE"] ?? "");
+  database.exec(sql);
+  database.close();
+}
+
 export const PASSWORD = "four words are a password";
 
 export async function startSite(
-  engine: Engine,
   { clock, ...options }: SandboxOptions = {},
   more: Partial<RetailPosOptions> = {},
 ): Promise<Site> {
-  const empty = await engines[engine]();
+  const folder = mkdtempSync(join(tmpdir(), "many-stores-"));
   let app: RequestListener = () => {};
   const server = createServer((req, res) => app(req, res));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -57,33 +66,31 @@ export async function startSite(
   const sandbox = await startSandbox({ redirectUri, ...(clock && { clock }), ...options });
 
   const { authUrl, baseUrl, application } = sandbox;
-  const settings = { ...application, authUrl, baseUrl, sessionSecret: "for the tests", trustProxy: 0 };
-  const database = await openDatabase(empty, clock);
-  const client = openClient(settings, {
-    ...database.tokens,
+  const env = {
+    RETAIL_POS_AUTH_URL: authUrl,
+    RETAIL_POS_BASE_URL: baseUrl,
+    RETAIL_POS_CLIENT_ID: application.clientId,
+    RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+    RETAIL_POS_REDIRECT_URI: redirectUri,
+    DATABASE_FILE: join(folder, "made", "when-missing.sqlite"),
+  };
+  const settings = settingsFrom(env);
+  const database = openDatabase(settings, clock);
+  const { client, memberships } = openClient(settings, database, {
     cacheMs: 0, // what another process does is seen at once
     ...(clock && { clock }),
     ...more,
   });
-  const records = new Records(database.sql);
-  app = createApp(settings, { client, database, ...(clock && { clock }) });
+  app = createApp(settings, { client, memberships, database, ...(clock && { clock }) });
 
   return {
     origin,
     sandbox,
     database,
     client,
-    records,
-    memberships: memberships(client, records, database.tokens.lock, clock),
-    env: {
-      RETAIL_POS_AUTH_URL: authUrl,
-      RETAIL_POS_BASE_URL: baseUrl,
-      RETAIL_POS_CLIENT_ID: application.clientId,
-      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
-      RETAIL_POS_REDIRECT_URI: redirectUri,
-      DATABASE_FILE: empty.databaseFile,
-      DATABASE_URL: empty.databaseUrl,
-    },
+    records: database.records,
+    memberships,
+    env,
     visitor: () => visitorOf(origin, sandbox),
     async person(email, ...stores) {
       const person = visitorOf(origin, sandbox);
@@ -94,8 +101,8 @@ export async function startSite(
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      await database.close();
-      await empty.remove();
+      database.close();
+      rmSync(folder, { recursive: true });
       await sandbox.close();
     },
   };
