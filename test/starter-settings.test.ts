@@ -3,7 +3,6 @@ import { settingsFrom as clusterSettings } from "../examples/express-cluster/src
 import { settingsFrom as expressSettings } from "../examples/express-login/src/settings.js";
 import { settingsFrom as fastifySettings } from "../examples/fastify-login/src/settings.js";
 import { settingsFrom as honoSettings } from "../examples/hono-login/src/settings.js";
-import { settingsFrom as koaSettings } from "../examples/koa-service/src/settings.js";
 import { settingsFrom as nestSettings } from "../examples/nest-login/src/settings.js";
 
 // What a starter makes of its environment. A copy that runs with a setting forgotten, or with one that everybody knows,
@@ -14,7 +13,6 @@ const starters = {
   "express-cluster": (env: NodeJS.ProcessEnv) => clusterSettings({ STORE: "redis", ...env }),
   "fastify-login": fastifySettings,
   "hono-login": honoSettings,
-  "koa-service": koaSettings,
   "nest-login": nestSettings,
 };
 const ofEach = Object.entries(starters);
@@ -172,17 +170,6 @@ test.each(believers)(
       ]);
   },
 );
-
-test("koa-service takes its retailer from a login or a gateway, and nothing else", () => {
-  for (const value of ["Gateway", "true", "none"])
-    expect(problemsOf(koaSettings, { RETAILER_FROM: value })).toEqual([
-      "RETAILER_FROM must be login or gateway",
-    ]);
-  expect(koaSettings({ RETAILER_FROM: "" })).toMatchObject({ retailerFrom: "login" });
-  // Nobody logs in there; and whoever reaches it can be any store.
-  const gateway = koaSettings({ ...service, RETAILER_FROM: "gateway", HOST: "0.0.0.0" });
-  expect(gateway).toMatchObject({ retailerFrom: "gateway", host: "127.0.0.1" });
-});
 
 /** Each line of what is wrong; none, if nothing is. */
 function problemsOf(read: (env: NodeJS.ProcessEnv) => unknown, env: NodeJS.ProcessEnv): string[] {

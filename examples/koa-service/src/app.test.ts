@@ -136,16 +136,22 @@ describe("the settings", () => {
   };
 
   test("are the sandbox's without an environment", async () => {
-    const { clientId, clientSecret, redirectUri } = settingsFrom({});
     const standard = await startSandbox();
-    expect({ clientId, clientSecret, redirectUri }).toEqual(standard.application);
+    for (const env of [{}, { RETAIL_POS_AUTH_URL: "", SESSION_SECRET: " " }])
+      expect(settingsFrom(env)).toMatchObject({ service: standard.application, HOST: "127.0.0.1" });
     await standard.close();
+    expect(settingsFrom({ RETAIL_POS_SCOPE: "products:read" }).service.scope).toBe("products:read");
   });
 
   test("are the application's own once people come from elsewhere, and the cookies are for https", async () => {
     const settings = settingsFrom(deployed);
-    expect(settings).toMatchObject({ clientId: "ours", sessionSecret: deployed.SESSION_SECRET });
-    const server = createServer(createApp({ ...settings, trustProxy: 1 }).callback()).listen(0, "127.0.0.1");
+    expect(settings).toMatchObject({
+      service: { clientId: "ours" },
+      SESSION_SECRET: deployed.SESSION_SECRET,
+      HOST: "0.0.0.0",
+      TRUST_PROXY: 1,
+    });
+    const server = createServer(createApp(settings).callback()).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -162,14 +168,22 @@ describe("the settings", () => {
     ["the sandbox's secret", { RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret" }, "_CLIENT_SECRET"],
     ["no id", { RETAIL_POS_CLIENT_ID: undefined }, "RETAIL_POS_CLIENT_ID is missing"],
     ["no service", { RETAIL_POS_AUTH_URL: undefined }, "RETAIL_POS_AUTH_URL is missing"],
+    ["another path", { RETAIL_POS_REDIRECT_URI: "https://stock.example/oauth" }, "must have the path"],
+    ["no port", { PORT: "eighty" }, "PORT must be a whole number from 0 to 65535"],
+    ["a proxy that is not believed", { TRUST_PROXY: "0" }, "TRUST_PROXY must be a whole number from 1 to 10"],
+    ["a retailer from nowhere", { RETAILER_FROM: "none" }, "RETAILER_FROM"],
   ])("are refused there: %s", (_case, wrong, named) => {
     expect(() => settingsFrom({ ...deployed, ...wrong })).toThrow(named);
   });
 
+  test("in production have no default, also if none is given", () => {
+    const forgotten = () => settingsFrom({ NODE_ENV: "production" });
+    for (const name of Object.keys(deployed)) expect(forgotten).toThrow(`- ${name} is missing`);
+  });
+
   test("behind a gateway need no session secret: nobody logs in here", () => {
-    expect(settingsFrom({ ...deployed, RETAILER_FROM: "gateway", SESSION_SECRET: undefined })).toMatchObject({
-      retailerFrom: "gateway",
-    });
+    const gateway = { ...deployed, RETAILER_FROM: "gateway", SESSION_SECRET: undefined, HOST: "0.0.0.0" };
+    expect(settingsFrom(gateway)).toMatchObject({ RETAILER_FROM: "gateway", HOST: "127.0.0.1" });
   });
 });
 
@@ -206,7 +220,15 @@ async function serve(): Promise<Running> {
     origin,
     run(retailerFrom) {
       const { authUrl, baseUrl, application } = sandbox;
-      const koa = createApp({ ...settingsFrom({}), ...application, authUrl, baseUrl, retailerFrom }, shared);
+      const env = {
+        RETAIL_POS_AUTH_URL: authUrl,
+        RETAIL_POS_BASE_URL: baseUrl,
+        RETAIL_POS_CLIENT_ID: application.clientId,
+        RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+        RETAIL_POS_REDIRECT_URI: application.redirectUri,
+        RETAILER_FROM: retailerFrom,
+      };
+      const koa = createApp(settingsFrom(env), shared);
       koa.silent = true;
       app = koa.callback();
     },

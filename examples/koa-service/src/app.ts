@@ -3,37 +3,41 @@ import { type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { retailFetch } from "@retail-pos/fetch";
 import { bearer } from "@retail-pos/koa-bearer";
 import Koa, { type Context, type Middleware } from "koa";
+import helmet from "koa-helmet";
 import session from "koa-session";
 import { failureWords } from "passport-retail-pos";
 import { loginRoutes } from "./login.js";
-import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
-import { isReady } from "./ready.js";
 import type { Settings } from "./settings.js";
 import { stockOf } from "./stock.js";
 
-/** What the service may be given: whatever the client takes, for example a store that several processes share. */
+/** What the service may be given: any option of the client, for example a store that several processes share. */
 export interface Parts extends Partial<RetailPosOptions> {
   /** Aborted when the process is to end. */
   stopping?: AbortSignal;
 }
 
-/** The whole service. Tokens that nobody gives it a place for are in memory. */
+/** The whole service. Without a store for them, tokens are kept in memory. */
 export function createApp(
-  { port, host, trustProxy, retailerFrom, sessionSecret, databaseFile, ...service }: Settings,
+  { service, TRUST_PROXY, RETAILER_FROM, SESSION_SECRET }: Settings,
   { stopping, ...more }: Parts = {},
 ): Koa {
   const pos = retailPos({ ...service, fetch: retailFetch(), ...more });
+  const { origin, protocol } = new URL(service.redirectUri);
 
-  const app = new Koa({ proxy: trustProxy > 0, maxIpsCount: trustProxy });
-  app.use(protectiveHeaders(service));
+  const app = new Koa({ proxy: TRUST_PROXY > 0, maxIpsCount: TRUST_PROXY });
+  app.use(helmet());
   app.use(errorsAsJson);
-  app.use(neverStored);
-  app.use(fromOurPagesOnly(service));
-  if (retailerFrom === "login") {
-    app.keys = [sessionSecret];
-    // Lax, not Strict: the cookie has to come along when the service sends the browser back.
-    const isHttps = service.redirectUri.startsWith("https:");
+  app.use((ctx, next) => {
+    ctx.set("cache-control", "no-store"); // Back shows no store's data once its reader has logged out
+    if (stopping?.aborted) ctx.set("connection", "close"); // see server.ts
+    return next();
+  });
+  app.use(fromOurPagesOnly(origin));
+  if (RETAILER_FROM === "login") {
+    app.keys = [SESSION_SECRET];
+    const isHttps = protocol === "https:";
     const key = isHttps ? "__Host-koa-service" : "koa-service"; // with the prefix, no other subdomain can plant one
+    // Lax, not strict: the cookie has to come along when the service sends the browser back.
     app.use(session({ key, sameSite: "lax", secure: isHttps }, app));
     for (const middleware of loginRoutes(pos, more.clock)) app.use(middleware);
   }
@@ -43,11 +47,17 @@ export function createApp(
     ctx.body = { status: "ok" };
   });
   router.get("/ready", async (ctx) => {
-    const ready = await isReady(pos, stopping);
-    ctx.status = ready ? 200 : 503;
-    ctx.body = { status: ready ? "ready" : "not ready" };
+    // Whether there is such a retailer does not matter, only whether the store answers.
+    const answers = () =>
+      pos.status("ready").then(
+        () => true,
+        () => false,
+      );
+    const isReady = !stopping?.aborted && (await answers());
+    ctx.status = isReady ? 200 : 503;
+    ctx.body = { status: isReady ? "ready" : "not ready" };
   });
-  const retailer = retailerFrom === "login" ? loggedIn : namedByGateway;
+  const retailer = RETAILER_FROM === "login" ? loggedIn : namedByGateway;
   router.get("/stock", bearer({ client: pos, retailer }), async (ctx) => {
     ctx.body = { store: ctx.state.retailPos.domainPrefix, stock: await stockOf(ctx.state.retailPos) };
   });
@@ -64,12 +74,16 @@ function namedByGateway(ctx: Context): string {
   return ctx.get("x-store");
 }
 
-/** What Koa and core put on an error for its answer. */
-interface HttpError extends Error {
-  status?: number;
-  code?: string;
-  expose?: boolean;
-  headers?: Record<string, string>;
+/** Refuses forms of other sites' pages. The cookie's SameSite lets every subdomain of our site through. */
+function fromOurPagesOnly(ourOrigin: string): Middleware {
+  return (ctx, next) => {
+    const { origin, "sec-fetch-site": site } = ctx.headers; // programs send neither
+    const isOurs = origin ? origin === ourOrigin : !site || site === "same-origin" || site === "none";
+    const isReading = ["GET", "HEAD", "OPTIONS"].includes(ctx.method);
+    if (!isOurs && !isReading)
+      ctx.throw(403, "This came from a page of another site", { code: "from_elsewhere" });
+    return next();
+  };
 }
 
 /** Core's errors know their status, and headers such as Retry-After. */
@@ -77,12 +91,18 @@ const errorsAsJson: Middleware = async (ctx, next) => {
   try {
     await next();
   } catch (error) {
-    const { status = 500, code, expose, message, headers } = error as HttpError;
+    const { status = 500, code = "error", message, headers } = error as HttpError;
     if (status >= 500) ctx.app.emit("error", error, ctx);
-    if (headers) ctx.set(headers);
+    ctx.set({ ...headers });
     ctx.status = status;
-    const { title, text } = failureWords({ code: code ?? "error", error });
-    const isOurs = expose && (!code || code === "from_elsewhere"); // words of this service, and of no login
-    ctx.body = { error: code ?? "error", message: isOurs ? message : `${title}. ${text}` };
+    const { title, text } = failureWords({ code, error });
+    ctx.body = { error: code, message: code === "from_elsewhere" ? message : `${title}. ${text}` };
   }
 };
+
+/** What Koa puts on an error for its answer. */
+interface HttpError extends Error {
+  status?: number;
+  code?: string;
+  headers?: Record<string, string>;
+}

@@ -1,19 +1,44 @@
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { dirname } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { sqliteTokens } from "@retail-pos/store-sqlite";
+import closeWithGrace from "close-with-grace";
+import Database from "libsql";
 import { createApp } from "./app.js";
-import { openDatabase } from "./database.js";
-import { logEvents } from "./event-log.js";
-import { closeGracefully, stopSignal } from "./graceful-stop.js";
 import { settingsFrom } from "./settings.js";
 
-const settings = settingsFrom(process.env);
-const stopping = stopSignal();
-const { close, ...kept } = openDatabase(settings.databaseFile);
-const app = createApp(settings, { ...kept, stopping, observe: logEvents() });
-const server = app.listen(settings.port, settings.host, () => {
-  const { port } = server.address() as AddressInfo;
-  console.log(`Listening on port ${port}, retailer from ${settings.retailerFrom}`);
-});
-closeGracefully(server, stopping);
+/** Node ends a quiet connection after five seconds. Later, no client has one left on which it sends a request. */
+const STILL_SERVING_MS = 6000;
+const LONGEST_ANSWER_MS = 4000;
 
-// Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
-process.once("exit", close);
+const settings = settingsFrom(process.env);
+const stopping = new AbortController();
+mkdirSync(dirname(settings.DATABASE_FILE), { recursive: true });
+// It holds tokens: nobody else on this machine may read it.
+writeFileSync(settings.DATABASE_FILE, "", { flag: "a", mode: 0o600 });
+const database = new Database(settings.DATABASE_FILE);
+const app = createApp(settings, {
+  ...sqliteTokens({ database }),
+  stopping: stopping.signal,
+  observe: (event) => {
+    if ("error" in event && event.error) console.warn(`${event.type} ${event.domainPrefix}: ${event.error}`);
+  },
+});
+const server = app.listen(settings.PORT, settings.HOST, () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(`Listening on port ${port}, retailer from ${settings.RETAILER_FROM}`);
+});
+
+closeWithGrace(
+  { delay: false, skip: ["uncaughtException", "unhandledRejection", "beforeExit"] },
+  async () => {
+    stopping.abort(); // `/ready` says no, and every answer ends its connection
+    await wait(STILL_SERVING_MS);
+    server.close();
+    setTimeout(() => server.closeAllConnections(), LONGEST_ANSWER_MS).unref();
+    await once(process, "beforeExit"); // when a renewal that is under way has been saved, too
+  },
+);
+process.once("exit", () => database.close());
