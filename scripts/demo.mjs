@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApp } from "../examples/express-login/dist/app.js";
-import { openDatabase } from "../examples/express-login/dist/database.js";
 import { settingsFrom } from "../examples/express-login/dist/settings.js";
+import { openStore } from "../examples/express-login/dist/store.js";
 import { startSandbox } from "../packages/sandbox/dist/index.js";
 
 const sandboxPort = portFrom("SANDBOX_PORT", 4010);
@@ -12,23 +12,22 @@ portFrom("PORT", 3000); // the example's own setting, looked at before anything 
 // Short, so that one can watch tokens being renewed in the console.
 const lifetimeMs = 60_000;
 
-const { redirectUri, ...settings } = settingsFrom(process.env);
-const sandbox = await startSandbox({ port: sandboxPort, lifetimeMs, redirectUri }).catch(giveUp);
-const { authUrl, baseUrl } = sandbox;
-const { clientId, clientSecret } = sandbox.application;
-
 // A new database each time: the sandbox knows nothing of the tokens an earlier one gave.
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-demo-"));
-const { close, ...kept } = openDatabase(join(folder, "login.sqlite"));
-process.once("exit", () => {
-  close();
-  rmSync(folder, { recursive: true, force: true });
-});
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-const app = createApp({ ...settings, authUrl, baseUrl, clientId, clientSecret, redirectUri }, kept);
-const server = app.listen(settings.port, "127.0.0.1", (error) => {
+const settings = settingsFrom({ PORT: process.env.PORT, DATABASE_FILE: join(folder, "login.sqlite") });
+const { redirectUri } = settings.service;
+const sandbox = await startSandbox({ port: sandboxPort, lifetimeMs, redirectUri }).catch(giveUp);
+const { authUrl, baseUrl } = sandbox;
+const { tokens, sessions } = await openStore(settings);
+const app = createApp(
+  { ...settings, service: { ...settings.service, authUrl, baseUrl } },
+  { ...tokens, sessions },
+);
+const server = app.listen(settings.PORT, "127.0.0.1", (error) => {
   if (error) giveUp(error);
-  const app = `http://localhost:${settings.port}`;
+  const app = `http://localhost:${settings.PORT}`;
   const width = Math.max(app.length, sandbox.url.length);
   console.log(`
   Open     ${app.padEnd(width)}    and log in with a store

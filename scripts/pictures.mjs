@@ -1,24 +1,16 @@
-// Takes the screenshots in docs/pictures from the running programs: `pnpm pictures`. Needs a Chromium, and for the
-// example in several processes a Redis. Time stands still where it can, so that a picture changes with its page only.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+// Takes the screenshots in docs/pictures from the running programs: `pnpm pictures`. Needs a Chromium.
+// Time stands still where it can, so that a picture changes with its page only.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { getRequestListener } from "@hono/node-server";
-import { Redis } from "ioredis";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
 import { createApp } from "../examples/express-login/dist/app.js";
-import { createApp as createFastifyApp } from "../examples/fastify-login/dist/app.js";
-import { createApp as createHonoApp } from "../examples/hono-login/dist/app.js";
 import { createApp as createManyStores } from "../examples/many-stores/dist/app.js";
 import { openClient, openDatabase } from "../examples/many-stores/dist/database.js";
 import { settingsFrom } from "../examples/many-stores/dist/settings.js";
 import { readProducts } from "../examples/many-stores/dist/store-api.js";
-import { createApp as createNestApp } from "../examples/nest-login/dist/app.js";
 import { startSandbox, virtualClock } from "../packages/sandbox/dist/index.js";
 
 const folder = fileURLToPath(new URL("../docs/pictures", import.meta.url));
@@ -37,24 +29,7 @@ const browser = await chromium.launch({
 });
 try {
   await picturesOfLogin();
-  const hono = (settings, more) => getRequestListener(createHonoApp(settings, more).fetch);
-  await pictureOf(hono, async (page) => {
-    await approve(page);
-    await shoot(page, "hono-products");
-  });
-  await pictureOf(fastify, async (page) => {
-    await page.getByRole("button", { name: "Decline" }).click();
-    await shoot(page, "fastify-declined");
-  });
-  await pictureOf(nest, async (page, { sandbox, clock }) => {
-    await approve(page);
-    sandbox.refuse(store);
-    clock.advance(86_400_000);
-    await page.reload();
-    await shoot(page, "nest-reconnect");
-  });
   await pictureOfManyStores();
-  await pictureOfCluster();
 } finally {
   await browser.close();
 }
@@ -65,7 +40,7 @@ async function picturesOfLogin() {
   const sandbox = await startSandbox({ port: sandboxPort, clock, stores: 4 });
   const { authUrl, baseUrl, application } = sandbox;
   const app = createApp(
-    { ...application, authUrl, baseUrl, sessionSecret: "for the pictures" },
+    { service: { ...application, authUrl, baseUrl }, SESSION_SECRET: "for the pictures" },
     { clock, cacheMs: 0 },
   );
   const server = app.listen(port, "127.0.0.1");
@@ -102,45 +77,6 @@ async function picturesOfLogin() {
     server.closeAllConnections();
     await sandbox.close();
   }
-}
-
-/** An example by itself, from the consent page on. */
-async function pictureOf(handlerOf, story) {
-  const clock = virtualClock(today);
-  const sandbox = await startSandbox({ port: sandboxPort, clock });
-  const { authUrl, baseUrl, application } = sandbox;
-  const sessionSecret = "for the pictures, and for nothing else";
-  const settings = { ...application, authUrl, baseUrl, sessionSecret };
-  const server = createServer(await handlerOf(settings, { clock }));
-  server.listen(port, "127.0.0.1");
-  try {
-    const page = await newPage(1000, 620);
-    await page.clock.setFixedTime(today);
-    await page.goto(`${origin}/auth/retail-pos`);
-    await story(page, { sandbox, clock });
-  } finally {
-    server.close();
-    server.closeAllConnections();
-    await sandbox.close();
-  }
-}
-
-async function fastify(settings, more) {
-  const app = createFastifyApp(settings, more);
-  await app.ready();
-  return app.routing;
-}
-
-async function nest(settings, more) {
-  const app = await createNestApp(settings, more);
-  await app.init();
-  return app.getHttpAdapter().getInstance();
-}
-
-async function approve(page) {
-  await page.locator(`input[value=${store}]`).check();
-  await page.getByRole("button", { name: "Approve" }).click();
-  await page.waitForURL("**/products");
 }
 
 /** A person's stores in the morning: what was pulled at night, and one that refused. */
@@ -183,38 +119,6 @@ async function pictureOfManyStores() {
   }
 }
 
-/** Forty calls at the instant of expiry, four processes, one token request. */
-async function pictureOfCluster() {
-  const namespace = `pictures_${process.pid}`;
-  const sandbox = await startSandbox({ port: sandboxPort });
-  const env = { ...process.env, STORE: "redis", NAMESPACE: namespace, PORT: String(port) };
-  const cluster = spawn(process.execPath, ["examples/express-cluster/dist/server.js"], {
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  try {
-    await untilOpen(cluster);
-    const page = await newPage(1000, 620);
-    await page.goto(`${origin}/auth/retail-pos`);
-    await page.locator(`input[value=${store}]`).check();
-    await page.getByRole("button", { name: "Approve" }).click();
-    await page.waitForURL("**/products");
-    sandbox.expire(store);
-    await page.getByRole("button", { name: "Call 40 times at once" }).click();
-    await page.waitForURL("**/products#burst");
-    await page.reload(); // the redirect may have come before the session was saved
-    await page.locator(".figures").waitFor();
-    await shoot(page.locator("#burst"), "express-cluster");
-  } finally {
-    if (cluster.exitCode === null) {
-      cluster.kill("SIGTERM");
-      await once(cluster, "exit");
-    }
-    await sandbox.close();
-    await forget(namespace);
-  }
-}
-
 async function newPage(width, height) {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -229,21 +133,4 @@ async function newPage(width, height) {
 async function shoot(what, name) {
   const picture = await what.screenshot({ animations: "disabled" });
   await sharp(picture).png({ palette: true, effort: 10 }).toFile(`${folder}/${name}.png`);
-}
-
-/** It says so when all its workers listen. */
-async function untilOpen(cluster) {
-  for await (const chunk of cluster.stdout.iterator({ destroyOnReturn: false })) {
-    if (String(chunk).includes(`Open ${origin}`)) return;
-  }
-  throw new Error("the example in several processes did not start: is Redis there?");
-}
-
-/** Takes out of Redis what the example put there. */
-async function forget(namespace) {
-  const client = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379");
-  for await (const keys of client.scanStream({ match: `${namespace}:*` })) {
-    if (keys.length > 0) await client.unlink(...keys);
-  }
-  await client.quit();
 }

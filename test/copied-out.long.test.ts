@@ -18,7 +18,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { packAll } from "../scripts/pack.mjs";
 import { buildImage } from "./support/dockerfile.js";
 import { freePort } from "./support/listen.js";
-import { forget } from "./support/processes.js";
 import { root } from "./support/sources.js";
 import { starters } from "./support/starters.js";
 
@@ -84,7 +83,7 @@ describe.each(examples)("%s", (name) => {
       await npm("ci", "--omit=dev", "--ignore-scripts");
       expect(existsSync(join(copy, "node_modules/typescript"))).toBe(false);
       // A group of its own, to be ended whole: npm passes no signal on.
-      const { child, port } = await started(name, "npm", ["start"], { cwd: copy, detached: true });
+      const { child, port } = await started(name, "npm", ["start"], { cwd: copy, detached: true }, settings);
       await expectToServe(port);
       process.kill(-(child.pid as number), "SIGKILL");
     },
@@ -142,15 +141,12 @@ async function started(
 ) {
   const port = await freePort();
   const { PATH = "", HOME = "" } = process.env;
-  const own = { PORT: String(port), WORKERS: "1", NAMESPACE: `copied_${port}` };
+  const own = { PORT: String(port), WORKERS: "1" };
   const ofStarter = starters.find((starter) => starter.name === name)?.env;
   const env = { PATH, HOME, ...given, ...own, ...ofStarter };
   const child = spawn(command, args, { ...options, env, stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "exit");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    if (ofStarter?.["STORE"]) await forget(ofStarter["STORE"], own.NAMESPACE);
-  });
+  onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   await new Promise<void>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr])

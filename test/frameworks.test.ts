@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -293,17 +293,6 @@ describe("the lines that a team writes for login and bearer, client settings apa
     ["NestJS", 30, 1], // and one of its module: for which routes
   ])("docs/frameworks.md, %s: at most %i", (heading, most, elsewhere) => {
     const lines = blocks.filter((block) => block.heading === heading).flatMap(linesForLogin);
-    expect(lines.length).toBeGreaterThan(5);
-    expect(lines.length + elsewhere).toBeLessThanOrEqual(most);
-  });
-
-  test.each([
-    ["hono-login", 15, 0],
-    ["fastify-login", 15, 0],
-    ["nest-login", 30, 2], // and two of its module: the bearer, and for which routes
-  ])("examples/%s, src/login.ts: at most %i", (example, most, elsewhere) => {
-    const source = readFileSync(join(root, "examples", example, "src", "login.ts"), "utf8");
-    const lines = withoutComments(source.replaceAll(/^import [^;]*;$/gm, ""));
     expect(lines.length).toBeGreaterThan(5);
     expect(lines.length + elsewhere).toBeLessThanOrEqual(most);
   });

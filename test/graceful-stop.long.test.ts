@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
 import Database from "libsql";
 import { expect, type TestContext, test, vi } from "vitest";
 import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
@@ -10,12 +12,16 @@ import { sqliteFile } from "./support/engines.mjs";
 import { wayTo } from "./support/outage.js";
 import { forget } from "./support/processes.js";
 import { root } from "./support/sources.js";
+import { engineOf } from "./support/starters.js";
 import { type Visit, visitor } from "./support/visitors.js";
 
 // Real processes that are told to end while people are busy with them. All of these take some seconds, most of them
 // of waiting.
 
 vi.setConfig({ maxConcurrency: 4 });
+
+const EXPRESS_LOGIN = "examples/express-login/dist/server.js";
+const forTrying = parseEnv(readFileSync(join(root, "examples/express-login/sandbox.env"), "utf8"));
 
 /** What the contract promises: so long new connections are accepted, and after so long all is over. */
 const ACCEPTING_MS = 1000;
@@ -25,16 +31,17 @@ const OTHERS_KNOW_MS = 300;
 /** For a machine that has other things to do. */
 const SLOWNESS_MS = 5000;
 
+/** How express-login is told to run in two processes on each engine that is there. */
+const engines: [engine: string, env: Record<string, string>][] = [];
+if (hasRedis) engines.push(["redis", { WORKERS: "2", REDIS_URL: redisUrl }]);
+if (hasPostgres) engines.push(["postgres", { WORKERS: "2", DATABASE_URL: databaseUrl }]);
+
 const examples: [name: string, env: Record<string, string>][] = [
   ["express-login", {}],
-  ["hono-login", {}],
-  ["fastify-login", {}],
-  ["nest-login", {}],
   ["koa-service", {}],
   ["many-stores", {}],
-  ...(hasRedis ? [["express-cluster", { STORE: "redis", REDIS_URL: redisUrl }] as const] : []),
-  ...(hasPostgres ? [["express-cluster", { STORE: "postgres", DATABASE_URL: databaseUrl }] as const] : []),
-].map(([name, env]) => [name as string, env as Record<string, string>]);
+  ...engines.map(([, env]): [string, Record<string, string>] => ["express-login", env]),
+];
 
 test.concurrent.for(examples)(
   "%s under load cuts no answer when it stops %o",
@@ -63,16 +70,11 @@ test.concurrent.for(examples)(
   },
 );
 
-test.for(hasRedis ? ["redis"] : [])(
-  "express-cluster on %s cuts no answer when every process of it is told to stop, as service managers do",
+test.for(engines.slice(0, 1))(
+  "express-login on %s cuts no answer when every process of it is told to stop, as service managers do",
   { timeout: 60_000 },
-  async (engine, { onTestFinished }) => {
-    const env = { STORE: engine, REDIS_URL: redisUrl };
-    const { child, port, workers, ended } = await start(
-      "examples/express-cluster/dist/server.js",
-      onTestFinished,
-      env,
-    );
+  async ([, env], { onTestFinished }) => {
+    const { child, port, workers, ended } = await start(EXPRESS_LOGIN, onTestFinished, env);
     expect(workers).toHaveLength(2);
     const busy = Array.from({ length: 8 }, () => visitor(port).keepVisiting("/", 0));
     await pause(500);
@@ -156,19 +158,20 @@ test("what has not ended after ten seconds is ended; a second signal does so at 
 const SIGNAL_AT_ONCE = `data:text/javascript,
   import cluster from "node:cluster";
   const tell = (name) => name === "SIGTERM" && queueMicrotask(() => process.emit("SIGTERM"));
-  if (cluster.isWorker || !process.env.STORE) process.on("newListener", tell);`;
+  if (cluster.isWorker || process.env.WORKERS === "1") process.on("newListener", tell);`;
 
-test.concurrent.for([
-  ["nest-login", {}, 0],
-  // The primary ends because its first worker did, before any served.
-  ...(hasRedis ? [["express-cluster", { STORE: "redis", REDIS_URL: redisUrl }, 1] as const] : []),
-] as const)(
-  "%s that is told to end while it starts never listens, and ends",
+test.concurrent.for(
+  engines.flatMap(([engine, env]): [string, Record<string, string>, number][] => [
+    [engine, { ...env, WORKERS: "1" }, 0],
+    [engine, env, 1], // the primary ends because its first worker did, before any served
+  ]),
+)(
+  "express-login on %s that is told to end while it starts never listens, and ends",
   {
     timeout: 30_000,
   },
-  async ([name, env, exitCode], { onTestFinished }) => {
-    const { child, ended } = spawned(`examples/${name}/dist/server.js`, onTestFinished, env, [
+  async ([, env, exitCode], { onTestFinished }) => {
+    const { child, ended } = spawned(EXPRESS_LOGIN, onTestFinished, env, [
       `--import=${SIGNAL_AT_ONCE.replaceAll("\n", "")}`,
     ]);
     let output = "";
@@ -180,14 +183,7 @@ test.concurrent.for([
   },
 );
 
-test.concurrent.for([
-  "express-login",
-  "hono-login",
-  "fastify-login",
-  "nest-login",
-  "koa-service",
-  "many-stores",
-])(
+test.concurrent.for(["express-login", "koa-service", "many-stores"])(
   "%s says that it is not ready while its store is away, and that it lives",
   async (name, { onTestFinished }) => {
     const { port, file } = await start(`examples/${name}/dist/server.js`, onTestFinished);
@@ -203,35 +199,26 @@ test.concurrent.for([
   },
 );
 
-test.for([...(hasRedis ? ["redis"] : []), ...(hasPostgres ? ["postgres"] : [])])(
-  "express-cluster says so of %s",
-  async (engine, { onTestFinished }) => {
-    const way = await wayTo(engine, "unused");
-    onTestFinished(() => way.close());
-    const { port } = await start("examples/express-cluster/dist/server.js", onTestFinished, {
-      STORE: engine,
-      ...way.env,
-    });
-    const status = async (path: string) => (await visitor(port).visit(path)).status;
-    expect(await status("/ready")).toBe(200);
-    way.shut();
-    expect(await status("/ready")).toBe(503);
-    expect(await status("/health")).toBe(200);
-    way.open();
-    await expect.poll(() => status("/ready"), { timeout: 20_000 }).toBe(200);
-  },
-);
+test.for(engines)("express-login says so of %s", async ([engine, env], { onTestFinished }) => {
+  const way = await wayTo(engine, "unused");
+  onTestFinished(() => way.close());
+  const { port } = await start(EXPRESS_LOGIN, onTestFinished, { ...env, ...way.env });
+  const status = async (path: string) => (await visitor(port).visit(path)).status;
+  expect(await status("/ready")).toBe(200);
+  way.shut();
+  expect(await status("/ready")).toBe(503);
+  expect(await status("/health")).toBe(200);
+  way.open();
+  await expect.poll(() => status("/ready"), { timeout: 20_000 }).toBe(200);
+});
 
-test.for(hasRedis ? ["redis"] : [])(
-  "express-cluster ends when it is told to while a new worker waits for %s, which is away",
+test.for(engines)(
+  "express-login ends when it is told to while no new worker can start, since %s is away",
   { timeout: 30_000 },
-  async (engine, { onTestFinished }) => {
+  async ([engine, env], { onTestFinished }) => {
     const way = await wayTo(engine, "unused");
     onTestFinished(() => way.close());
-    const { child, workers, ended } = await start("examples/express-cluster/dist/server.js", onTestFinished, {
-      STORE: engine,
-      ...way.env,
-    });
+    const { child, workers, ended } = await start(EXPRESS_LOGIN, onTestFinished, { ...env, ...way.env });
     let problems = "";
     child.stderr?.on("data", (text) => {
       problems += text;
@@ -239,7 +226,7 @@ test.for(hasRedis ? ["redis"] : [])(
     way.shut();
     process.kill(workers[0] as number, "SIGKILL");
     await expect.poll(() => problems, { timeout: 20_000 }).toContain("died: SIGKILL");
-    await pause(3000); // until the new worker has begun, and waits
+    await pause(3000); // until new workers have begun, and given up
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
   },
@@ -272,7 +259,7 @@ async function connectionsFor(forMs: number, from: number, port: number, path: s
 interface Program {
   readonly child: ChildProcess;
   readonly port: number;
-  /** The process ids of express-cluster's workers. */
+  /** The process ids of express-login's workers. */
   readonly workers: readonly number[];
   /** Where the examples on SQLite keep tokens. */
   readonly file: string;
@@ -308,8 +295,9 @@ function spawned(
 ) {
   const own = `stop_${randomUUID().slice(0, 8)}`;
   const file = sqliteFile(own);
-  // Without the address of a PostgreSQL that is for other tests: an example that could use it takes its file.
-  const settings = { PORT: "0", WORKERS: "2", NAMESPACE: own, DATABASE_FILE: file, DATABASE_URL: "", ...env };
+  // Without the address of an engine that is for other tests: an example that could use it takes its file.
+  const place = { NAMESPACE: own, DATABASE_FILE: file, DATABASE_URL: "", REDIS_URL: "" };
+  const settings = { ...forTrying, PORT: "0", WORKERS: "1", ...place, ...env };
   const child = spawn(process.execPath, [...options, join(root, program)], {
     env: { ...process.env, ...settings },
   });
@@ -317,7 +305,7 @@ function spawned(
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await ended;
-    await forget(env["STORE"] ?? "sqlite", own);
+    await forget(engineOf(env), own);
   });
   return { child, ended, file };
 }

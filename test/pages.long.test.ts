@@ -1,21 +1,13 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { getRequestListener } from "@hono/node-server";
-import { memoryLock, memoryStore, type RetailPosOptions } from "@retail-pos/core";
 import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
-import session from "express-session";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createApp as createCluster } from "../examples/express-cluster/src/app.js";
-import { createApp as createExpress } from "../examples/express-login/src/app.js";
-import { createApp as createFastify } from "../examples/fastify-login/src/app.js";
-import { createApp as createHono } from "../examples/hono-login/src/app.js";
-import { createApp as createNest } from "../examples/nest-login/src/app.js";
+import { createApp } from "../examples/express-login/src/app.js";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
 import { faultsSeenOn } from "./support/look.js";
 
-// Every page of the examples, as somebody comes to it. The examples share looks and words (see example-copies.test.ts),
-// so the first shows all pages, and the others those that they put together themselves.
+// Every page of express-login, as somebody comes to it.
 
 const executablePath = findChromium();
 const store = "harbour-coffee";
@@ -59,7 +51,7 @@ const withoutToken = (trouble: (sandbox: Sandbox) => unknown): Story =>
     await page.reload();
   });
 
-const CALLBACKS: Record<string, [heading: string, story: Story]> = {
+const PAGES: Record<string, [heading: string, story: Story]> = {
   "a declined login": ["You declined the access", back("error=access_denied")],
   "a login without a state": ["This login did not start here", back("code=c&domain_prefix=shop")],
   "a login of another browser": [
@@ -125,12 +117,9 @@ const CALLBACKS: Record<string, [heading: string, story: Story]> = {
     "You declined the access",
     loggedIn(back("error=access_denied"), longest),
   ],
-};
-
-const PAGES: Record<string, [heading: string, story: Story]> = {
   "the first page": ["Everything on your shelves, on one page.", at("/")],
-  "the page of a store": ["Harbour Coffee Roasters", loggedIn()],
-  "the page of a store with a long name": ["The Store with the Longest Name", loggedIn(undefined, longest)],
+  "the page of a store": ["On your shelves", loggedIn()],
+  "the page of a store with a long name": ["On your shelves", loggedIn(undefined, longest)],
   "the question before a store is disconnected": [
     `Disconnect ${longest}?`,
     loggedIn(at("/disconnect"), longest),
@@ -154,75 +143,14 @@ const PAGES: Record<string, [heading: string, story: Story]> = {
   ],
 };
 
-const SITES: { name: string; make: Make; pages: Record<string, [string, Story]> }[] = [
-  { name: "express-login", make: createExpress, pages: { ...PAGES, ...CALLBACKS } },
-  {
-    name: "hono-login",
-    make: (settings, more) => getRequestListener(createHono(settings, more).fetch),
-    pages: { ...PAGES, ...named(["a declined login", "a login that the service limits"]) },
-  },
-  {
-    name: "fastify-login",
-    make: async (settings, more) => {
-      const app = createFastify(settings, more);
-      await app.ready();
-      return app.routing;
-    },
-    pages: named(["the page of a store", "the question before a store is disconnected", "a declined login"]),
-  },
-  {
-    name: "nest-login",
-    make: async (settings, more) => {
-      const app = await createNest(settings, more);
-      await app.init();
-      return app.getHttpAdapter().getInstance();
-    },
-    pages: named([
-      "the page of a store",
-      "the question before a store is disconnected",
-      "a declined login",
-      "a login that the service ends with an error",
-    ]),
-  },
-  {
-    name: "express-cluster",
-    make: (settings, more) => {
-      const tokens = { store: memoryStore(), lock: memoryLock() };
-      const shared = { tokens, sessions: new session.MemoryStore(), close: async () => {} };
-      return createCluster(
-        {
-          ...settings,
-          engine: "redis",
-          engineUrl: "",
-          namespace: "",
-          workers: 1,
-          sandboxUrl: settings.authUrl,
-        },
-        shared,
-        more,
-      );
-    },
-    pages: {
-      ...named(["the first page", "the page of a store", "an address that does not exist"]),
-      "forty calls at once": [
-        "Harbour Coffee Roasters",
-        loggedIn(async (page) => {
-          await page.getByRole("button", { name: "Call 40 times at once" }).click();
-          await page.locator(".figures").waitFor();
-        }),
-      ],
-    },
-  },
-];
-
-describe.skipIf(!executablePath).each(SITES)("$name", ({ make, pages }) => {
+describe.skipIf(!executablePath)("express-login", () => {
   let browser: Browser;
   let site: Site;
 
   beforeAll(async () => {
     for (const level of ["warn", "error"] as const) vi.spyOn(console, level).mockImplementation(() => {});
     browser = await chromium.launch({ executablePath: executablePath as string, args: CHROMIUM_FLAGS });
-    site = await start(make);
+    site = await start();
   });
   afterAll(async () => {
     await browser?.close();
@@ -230,7 +158,7 @@ describe.skipIf(!executablePath).each(SITES)("$name", ({ make, pages }) => {
     vi.restoreAllMocks();
   });
 
-  test.each(Object.entries(pages))("%s is for everybody, at every width", async (_name, [heading, story]) => {
+  test.each(Object.entries(PAGES))("%s is for everybody, at every width", async (_name, [heading, story]) => {
     const person = await browser.newContext();
     const page = await person.newPage();
     const problems: string[] = [];
@@ -258,27 +186,7 @@ test.skipIf(!executablePath)("what is too wide, or hard to read, would be notice
   await browser.close();
 });
 
-type Settings = Sandbox["application"] &
-  Pick<Sandbox, "authUrl" | "baseUrl"> & {
-    port: number;
-    sessionSecret: string;
-    databaseFile: string;
-    host: string;
-    trustProxy: number;
-  };
-type Make = (
-  settings: Settings,
-  more: Pick<RetailPosOptions, "clock" | "cacheMs" | "acceptRetailer">,
-) => RequestListener | Promise<RequestListener>;
-
-/** Some of the pages, by their names. */
-function named(names: readonly string[]): Record<string, [string, Story]> {
-  return Object.fromEntries(
-    Object.entries({ ...PAGES, ...CALLBACKS }).filter(([name]) => names.includes(name)),
-  );
-}
-
-async function start(make: Make): Promise<Site> {
+async function start(): Promise<Site> {
   const clock = virtualClock();
   let app: RequestListener = () => {};
   const server: Server = createServer((req, res) => app(req, res));
@@ -306,9 +214,8 @@ async function start(make: Make): Promise<Site> {
       await sandbox.close();
     },
   };
-  const sessionSecret = "for the tests, and for nothing else";
-  app = await make(
-    { ...application, authUrl, baseUrl, port, sessionSecret, databaseFile: "", host: "", trustProxy: 0 },
+  app = createApp(
+    { service: { ...application, authUrl, baseUrl }, SESSION_SECRET: "for the tests" },
     { clock, cacheMs: 0, acceptRetailer: (domainPrefix) => site.accept(domainPrefix) },
   );
   return site;

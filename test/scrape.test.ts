@@ -9,15 +9,15 @@ import { browser } from "./support/browser.js";
 import { canRun as hasPrometheus } from "./support/monitoring/prometheus.js";
 import { type Prometheus, startPrometheus } from "./support/monitoring/scraping.js";
 
-// The cluster as it is deployed, but for its client secret; a real Prometheus scrapes its workers and has the rules.
+// The starter as it is deployed, but for its client secret; a real Prometheus scrapes its workers and has the rules.
 
 const WORKERS = 2;
 const namespace = `test_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
-const server = fileURLToPath(new URL("../examples/express-cluster/dist/server.js", import.meta.url));
+const server = fileURLToPath(new URL("../examples/express-login/dist/server.js", import.meta.url));
 const exporter = new URL("support/monitoring/exporter.mjs", import.meta.url).href;
 const SOON = { timeout: 30_000, interval: 200 };
 
-describe.skipIf(!hasRedis || !hasPrometheus)("examples/express-cluster, scraped by Prometheus", () => {
+describe.skipIf(!hasRedis || !hasPrometheus)("examples/express-login, scraped by Prometheus", () => {
   let sandbox: Sandbox;
   let cluster: ChildProcess;
   let prometheus: Prometheus | undefined;
@@ -28,7 +28,14 @@ describe.skipIf(!hasRedis || !hasPrometheus)("examples/express-cluster, scraped 
     cluster = spawn(process.execPath, ["--import", exporter, server], {
       env: {
         ...process.env,
-        ...{ STORE: "redis", REDIS_URL: redisUrl, NAMESPACE: namespace, PORT: "0", WORKERS: String(WORKERS) },
+        ...{
+          REDIS_URL: redisUrl,
+          DATABASE_URL: "",
+          NAMESPACE: namespace,
+          PORT: "0",
+          WORKERS: String(WORKERS),
+        },
+        SESSION_SECRET: "for the tests, and for nothing else",
         RETAIL_POS_AUTH_URL: sandbox.authUrl,
         RETAIL_POS_BASE_URL: sandbox.baseUrl,
         RETAIL_POS_CLIENT_ID: sandbox.application.clientId,
@@ -85,7 +92,7 @@ describe.skipIf(!hasRedis || !hasPrometheus)("examples/express-cluster, scraped 
     }, SOON);
     expect(alerts).toMatchObject([
       {
-        labels: { alertname: "RetailPosClientRefused", job: "express-cluster", severity: "page" },
+        labels: { alertname: "RetailPosClientRefused", job: "express-login", severity: "page" },
         annotations: {
           runbook_url: "docs/runbooks.md#retailposclientrefused",
           description: expect.stringContaining("100%"),

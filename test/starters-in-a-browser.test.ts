@@ -85,6 +85,7 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
       RETAIL_POS_CLIENT_ID: application.clientId,
       RETAIL_POS_CLIENT_SECRET: application.clientSecret,
       RETAIL_POS_REDIRECT_URI: redirectUri,
+      SESSION_SECRET: "for the tests, and for nothing else",
     });
     const person = await browser.newContext();
     onTestFinished(() => person.close());

@@ -145,7 +145,7 @@ test.each(starters)("$name logs what happens to tokens, and no secret", async (s
   site.sandbox.expire(store);
   site.sandbox.fault(500);
   await site.open(starter.page);
-  await site.program.printed(/retail-pos renewal_failed store=harbour-coffee .*: \w+Error: .*harbour-coffee/);
+  await site.program.printed(/retail-pos renewal_failed store=harbour-coffee .*\w+Error: .*harbour-coffee/);
   const output = site.program.output();
   const code = callback.searchParams.get("code") as string;
   for (const secret of [clientSecret, sessionSecret, code, account.password])

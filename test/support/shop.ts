@@ -28,7 +28,7 @@ export async function startShop(options: SandboxOptions = {}): Promise<Shop> {
   const redirectUri = `${app.origin}/auth/retail-pos/callback`;
   const sandbox = await startSandbox({ redirectUri, clock, ...options });
   const { authUrl, baseUrl, application } = sandbox;
-  const settings = { ...application, authUrl, baseUrl, port: app.port, sessionSecret: "for the tests" };
+  const settings = { service: { ...application, authUrl, baseUrl }, SESSION_SECRET: "for the tests" };
   const store = memoryStore();
   handler = createApp(settings, { store, clock, cacheMs: 0 });
   return {

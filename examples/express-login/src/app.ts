@@ -1,95 +1,154 @@
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { isRetailPosError, type RetailerClient, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
 import { retailFetch } from "@retail-pos/fetch";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import session from "express-session";
-import { loginRoutes, requireLogin } from "./login.js";
-import { fromOurPagesOnly, neverStored, protectiveHeaders } from "./protection.js";
-import { isReady } from "./ready.js";
+import helmet from "helmet";
+import { failureWords } from "passport-retail-pos";
+import { LoginFailure, loginRoutes } from "./login.js";
 import type { Settings } from "./settings.js";
-import { readShelves } from "./shelves.js";
-import { showProblem } from "./show-problem.js";
+
+const NOT_FOUND = { code: "not_found", title: "There is no such page", text: "The address may be mistyped." };
+const pages = fileURLToPath(new URL("../pages", import.meta.url));
+const pico = dirname(createRequire(import.meta.url).resolve("@picocss/pico/css/pico.jade.min.css"));
 
 /** What the application may be given: where sessions are kept, and whatever the client takes. */
 export interface Parts extends Partial<RetailPosOptions> {
-  sessionStore?: session.Store;
+  sessions?: session.Store;
   /** Aborted when the process is to end. */
   stopping?: AbortSignal;
 }
 
-const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
-
-/** The whole application. Sessions and tokens that nobody gives it a place for are in memory. */
+/** The whole application. Sessions and tokens are in memory if it is given no place for them. */
 export function createApp(
-  settings: Omit<Settings, "databaseFile" | "host" | "trustProxy"> & { trustProxy?: number },
-  { sessionStore, stopping, ...more }: Parts = {},
+  {
+    service,
+    SESSION_SECRET,
+    TRUST_PROXY = 0,
+  }: Pick<Settings, "service" | "SESSION_SECRET"> & Partial<Settings>,
+  { sessions, stopping, ...more }: Parts = {},
 ): Express {
-  const { authUrl, baseUrl, clientId, clientSecret, redirectUri, scope } = settings;
-  const { sessionSecret, trustProxy = 0 } = settings;
-  const pos = retailPos({
-    authUrl,
-    baseUrl,
-    clientId,
-    clientSecret,
-    redirectUri,
-    scope,
-    fetch: retailFetch(),
-    ...more,
-  });
+  const pos = retailPos({ ...service, fetch: retailFetch(), ...more });
+  const { origin, protocol } = new URL(service.redirectUri);
+  const isHttps = protocol === "https:";
 
   const app = express();
-  app.set("trust proxy", trustProxy);
+  app.set("trust proxy", TRUST_PROXY);
   app.set("view engine", "ejs");
-  app.set("views", fileURLToPath(new URL("../views", import.meta.url)));
-  app.use(protectiveHeaders(settings));
-  app.use(express.static(fileURLToPath(new URL("../public", import.meta.url))));
-  app.use(neverStored, fromOurPagesOnly(settings));
+  app.set("views", pages);
+  app.use(protection(isHttps, service.authUrl));
+  app.use(express.static(`${pages}/public`));
+  app.use("/pico", express.static(pico));
+  app.use(neverStored, fromOurPagesOnly(origin));
   app.get("/health", (_req, res) => void res.json({ status: "ok" }));
   app.get("/ready", async (_req, res) => {
-    const ready = await isReady(pos, stopping);
-    res.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
+    // One look into the store. Whether there is such a retailer does not matter.
+    const isThere = pos.status("ready").then(
+      () => true,
+      () => false,
+    );
+    const isReady = (await isThere) && !stopping?.aborted;
+    res.status(isReady ? 200 : 503).json({ status: isReady ? "ready" : "not ready" });
   });
-  const isHttps = redirectUri.startsWith("https:");
   app.use(
     session({
       name: isHttps ? "__Host-express-login" : "express-login", // with the prefix, no other subdomain can plant one
-      secret: sessionSecret,
+      secret: SESSION_SECRET,
       resave: false,
       saveUninitialized: false,
-      ...(sessionStore && { store: sessionStore }),
-      cookie: {
-        httpOnly: true,
-        maxAge: TWO_WEEKS_MS,
-        sameSite: "lax", // not strict: it has to come along when the service sends the browser back
-        secure: isHttps,
-      },
+      ...(sessions && { store: sessions }),
+      // An hour until somebody is logged in: anybody can begin a login, and each is a row beside the tokens.
+      // Lax, not strict: the cookie has to come along when the service sends the browser back.
+      cookie: { maxAge: 60 * 60_000, sameSite: "lax", secure: isHttps },
     }),
   );
   app.use(loginRoutes(pos, more.clock));
 
   app.get("/", (req, res) => (req.user ? res.redirect("/products") : res.render("welcome")));
-
+  app.use(["/products", "/disconnect"], (req, res, next) => (req.user ? next() : res.redirect("/")));
+  app.get("/disconnect", (req, res) => res.render("disconnect", { store: req.user?.domainPrefix }));
   app.get(
     "/products",
-    requireLogin,
     bearer({ client: pos, retailer: (req) => req.user?.domainPrefix }),
     async (req, res) => {
-      const shelves = await readShelves(req.retailPos, more.clock);
-      res.render("products", { store: req.retailPos.domainPrefix, shelves });
+      res.render("products", {
+        store: req.retailPos.domainPrefix,
+        products: await readProducts(req.retailPos),
+      });
     },
   );
-
-  app.use((req, res) => showProblem(req, res.status(404), "not_found"));
-  app.use(showError);
+  app.use((req, res) => res.status(404).render("problem", { ...NOT_FOUND, store: req.user?.domainPrefix }));
+  app.use(answerError);
   return app;
 }
 
-/** A page for whatever went wrong. Core's errors know their status, and headers such as Retry-After. */
-const showError: ErrorRequestHandler = (error, req, res, next) => {
+/** The first twenty. The sandbox's sample API answers like this; the API of your service has its own fields. */
+async function readProducts(retailer: RetailerClient): Promise<object[]> {
+  const answer = await retailer.fetch("api/products", { signal: AbortSignal.timeout(5000) });
+  if (!answer.ok) throw new Error(`The products could not be read: the API answered ${answer.status}`);
+  return ((await answer.json()) as { data: object[] }).data;
+}
+
+/** What browsers are told about every answer, files too. */
+function protection(isHttps: boolean, authUrl: string): RequestHandler {
+  const none = ["'none'"];
+  // A form of ours may start a login, and a browser asks this of every redirect that follows.
+  const formAction = ["'self'", new URL(authUrl).origin];
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'self'"],
+        baseUri: none,
+        formAction,
+        frameAncestors: none,
+        objectSrc: none,
+      },
+    },
+    referrerPolicy: { policy: "same-origin" }, // no-referrer would make browsers send `Origin: null` with our forms
+    strictTransportSecurity: isHttps && { includeSubDomains: false }, // others below this host may not have TLS yet
+    xFrameOptions: { action: "deny" },
+  });
+}
+
+/** A page with a store's data is not shown again by Back, once its reader has logged out. */
+const neverStored: RequestHandler = (_req, res, next) => {
+  res.set("cache-control", "no-store");
+  next();
+};
+
+/** Refuses a form of another site's page. A program sends neither header, and has no cookie of somebody else. */
+function fromOurPagesOnly(ours: string): RequestHandler {
+  return (req, res, next) => {
+    const { origin, "sec-fetch-site": site = "none" } = req.headers;
+    const isOurs = origin === undefined ? ["same-origin", "none"].includes(String(site)) : origin === ours;
+    if (isOurs || ["GET", "HEAD", "OPTIONS"].includes(req.method)) return next();
+    res
+      .status(403)
+      .type("text")
+      .send("This request came from a page of another site. Nothing was changed.\n");
+  };
+}
+
+/** A page for whatever went wrong, in words for people. The developer's words go to the log. */
+const answerError: ErrorRequestHandler = (error, req, res, next) => {
   if (res.headersSent) return next(error);
-  const known = isRetailPosError(error);
-  if (!known || error.status >= 500) console.error(error);
-  res.set(known ? error.headers : undefined);
-  showProblem(req, res.status(known ? error.status : 500), known ? error.code : "error", error);
+  const isLogin = error instanceof LoginFailure;
+  const { code, status } = isLogin || isRetailPosError(error) ? error : { code: "error", status: 500 };
+  if (isLogin) console.warn(`A login failed, ${code}: ${error.message}`);
+  else if (status >= 500) console.error(error);
+  res.status(status).set(isRetailPosError(error) ? error.headers : {});
+  const words = failureWords({ code, error, message: error?.message });
+  // For a page that counts down, the service's own count of seconds: the reader's clock may be wrong.
+  const wait = words.retryAt && Number(res.get("Retry-After"));
+  res.render("problem", {
+    ...words,
+    code,
+    wait,
+    store: req.user?.domainPrefix,
+    atLogin: req.path.startsWith("/auth/"),
+  });
 };

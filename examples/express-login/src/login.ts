@@ -2,8 +2,6 @@ import type { RetailPos } from "@retail-pos/core";
 import { type NextFunction, type Request, type Response, Router } from "express";
 import passport from "passport";
 import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
-import { isLoggedInAlready } from "./problems.js";
-import { showProblem } from "./show-problem.js";
 
 declare global {
   namespace Express {
@@ -14,70 +12,66 @@ declare global {
   }
 }
 
-/** Why a login failed. */
-interface Why {
+const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
+
+/** Why nobody was logged in. The message is for developers. */
+export class LoginFailure extends Error {
   readonly code: string;
-  readonly message: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
 }
 
 /** Everything about logging in and out. */
 export function loginRoutes(pos: RetailPos, clock = Date.now): Router {
   passport.use(
-    new RetailPosStrategy({ client: pos, clock }, async ({ domainPrefix }) => {
+    new RetailPosStrategy({ client: pos, clock, logFailures: false }, async ({ domainPrefix }) => {
       return { domainPrefix }; // find or create your user here; return null to refuse
     }),
   );
   passport.serializeUser((user, done) => done(null, user.domainPrefix));
   passport.deserializeUser((domainPrefix: string, done) => done(null, { domainPrefix }));
 
-  const router = Router();
-  router.use(passport.session());
-  router.get("/auth/retail-pos", passport.authenticate("retail-pos"));
-  router.get("/auth/retail-pos/callback", finishLogin);
-  router.post("/logout", logOut);
-  router.get("/disconnect", requireLogin, (req, res) =>
-    res.render("disconnect", { store: req.user?.domainPrefix }),
-  );
-  router.post("/disconnect", requireLogin, async (req, res, next) => {
-    if (req.user) await pos.disconnect(req.user.domainPrefix);
-    logOut(req, res, next);
-  });
-  return router;
-}
-
-/** Lets nobody through who is not logged in. */
-export function requireLogin(req: Request, res: Response, next: NextFunction): void {
-  if (req.user) next();
-  else res.redirect("/");
+  return Router()
+    .use(passport.session())
+    .get("/auth/retail-pos", passport.authenticate("retail-pos"))
+    .get("/auth/retail-pos/callback", finishLogin)
+    .post("/logout", logOut)
+    .post("/disconnect", async (req, res, next) => {
+      if (req.user) await pos.disconnect(req.user.domainPrefix);
+      logOut(req, res, next);
+    });
 }
 
 /** The service sends the browser back here. */
 function finishLogin(req: Request, res: Response, next: NextFunction): void {
-  const answer = (error: unknown, user?: Express.User | false, info?: LoginFailureInfo, status = 401) => {
-    if (isAnswerOfService(error)) return failLogin(req, res.status(502), failedThere(error));
+  const answer = (
+    error: Error | null,
+    user?: Express.User | false,
+    info?: LoginFailureInfo,
+    status = 401,
+  ) => {
+    // The service sent an error in place of a code. For Passport that is an exception.
+    if (error?.name === "AuthorizationError")
+      return next(new LoginFailure("authorization_failed", error.message, 502));
     if (error) return next(error);
-    if (!user) return failLogin(req, res.status(status), info);
-    req.logIn(user, (problem) => (problem ? next(problem) : res.redirect("/products")));
+    if (user) return req.logIn(user, greet);
+    const { code = "login_refused", message = "verify refused it" } = { ...info };
+    // Somebody who is logged in pressed Back and approved again: they want their page, not a failure.
+    const isAgain = req.user && req.user.domainPrefix === req.query["domain_prefix"];
+    if (isAgain && code.startsWith("state_")) return res.redirect("/products");
+    next(new LoginFailure(code, message, status));
+  };
+  const greet = (error?: Error) => {
+    if (error) return next(error);
+    req.session.cookie.maxAge = TWO_WEEKS_MS;
+    res.redirect("/products");
   };
   passport.authenticate("retail-pos", answer)(req, res, next);
-}
-
-/** The service sent an error in place of a code, and not that somebody declined. For Passport that is an exception. */
-function isAnswerOfService(error: unknown): error is Error {
-  return error instanceof Error && error.name === "AuthorizationError";
-}
-
-const failedThere = ({ message }: Error): Why => ({ code: "authorization_failed", message });
-
-/** A page that says why, in words for whoever runs the store; the developer's words go to the log. */
-function failLogin(req: Request, res: Response, info?: Why): void {
-  const { code = "login_refused", message = "verify refused it" } = { ...info };
-  if (isLoggedInAlready(code, req.query["domain_prefix"], req.user?.domainPrefix)) {
-    res.redirect("/products");
-    return;
-  }
-  console.warn(`A login failed, ${code}: ${message}`);
-  showProblem(req, res, code);
 }
 
 function logOut(req: Request, res: Response, next: NextFunction): void {

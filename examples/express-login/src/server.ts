@@ -1,19 +1,66 @@
+import cluster from "node:cluster";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { RetailPosEvent } from "@retail-pos/core";
+import { openTelemetry } from "@retail-pos/opentelemetry";
 import { createApp } from "./app.js";
-import { openDatabase } from "./database.js";
-import { logEvents } from "./event-log.js";
 import { closeGracefully, stopSignal } from "./graceful-stop.js";
-import { settingsFrom } from "./settings.js";
+import { type Settings, settingsFrom } from "./settings.js";
+import { openStore } from "./store.js";
 
-const settings = settingsFrom(process.env);
+/** Metrics and spans, for the OpenTelemetry SDK that was loaded before us. Without one nothing becomes of them. */
+const measure = openTelemetry();
 const stopping = stopSignal();
-const { close, ...kept } = openDatabase(settings.databaseFile);
-const app = createApp(settings, { ...kept, stopping, observe: logEvents() });
-const server = app.listen(settings.port, settings.host, (error) => {
-  if (error) throw error;
-  console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
-});
-closeGracefully(server, stopping);
 
-// Last of all: a renewal goes on when the browser that caused it has left, and its token has to be saved.
-process.once("exit", close);
+try {
+  const settings = settingsFrom(process.env);
+  if (cluster.isPrimary && settings.WORKERS > 1) startWorkers(settings.WORKERS);
+  else await serve(settings);
+} catch (error) {
+  console.error(`It could not start: ${(error as Error).message}`);
+  process.exit(1);
+}
+
+/** Starts the workers, and a new one a second after one has died. */
+function startWorkers(count: number): void {
+  const listening = new Set<number>();
+  cluster.on("listening", ({ id, process }, { port }) => {
+    console.log(`Worker ${id} (process ${process.pid}) is listening`);
+    if (listening.add(id).size === count) console.log(`Open http://localhost:${port}`);
+  });
+  cluster.on("exit", ({ id }, code, signal) => {
+    if (stopping.aborted) return;
+    console.error(`Worker ${id} died: ${signal ?? `exit code ${code}`}`);
+    if (listening.size === 0) process.exit(1); // what stops the first would stop every other
+    setTimeout(() => stopping.aborted || cluster.fork(), 1000);
+  });
+  stopping.addEventListener("abort", () => {
+    for (const worker of Object.values(cluster.workers ?? {})) worker?.send("stop");
+  });
+  for (let started = 0; started < count; started += 1) cluster.fork();
+}
+
+/** Serves the application until it is told to stop. */
+async function serve(settings: Settings): Promise<void> {
+  const leave = () => process.exit(); // nothing is under way yet
+  stopping.addEventListener("abort", leave);
+  const { tokens, sessions, release } = await openStore(settings);
+  stopping.removeEventListener("abort", leave);
+  const server = createServer(createApp(settings, { ...tokens, sessions, stopping, observe }));
+  closeGracefully(server, stopping);
+  server.once("close", () => {
+    release(); // no process.exit(): a renewal goes on when its browser has left, and has to be saved
+    cluster.worker?.disconnect();
+  });
+  server.listen(settings.PORT, settings.HOST, () => {
+    if (cluster.isPrimary) console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
+  });
+}
+
+/** A line in the log for each thing that happens to tokens. There is no secret in it. */
+function observe(event: RetailPosEvent): void {
+  measure(event);
+  const { type, domainPrefix = "unknown", at: _, ...details } = event;
+  const words = JSON.stringify(details, (_, value) => (value instanceof Error ? String(value) : value));
+  console.log(`retail-pos ${type} store=${domainPrefix} ${words}`);
+}

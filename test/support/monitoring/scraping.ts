@@ -29,7 +29,7 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
     JSON.stringify({
       global: { scrape_interval: "1s", evaluation_interval: "1s" },
       rule_files: [rulesFile],
-      scrape_configs: [{ job_name: "express-cluster", static_configs: [{ targets }] }],
+      scrape_configs: [{ job_name: "express-login", static_configs: [{ targets }] }],
     }),
   );
   const free = await listen(() => {});
