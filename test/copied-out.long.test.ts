@@ -1,23 +1,16 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { packAll } from "../scripts/pack.mjs";
 import { buildImage } from "./support/dockerfile.js";
 import { freePort } from "./support/listen.js";
+import { copyOut } from "./support/packed/copy-out.js";
+import { forget } from "./support/processes.js";
 import { root } from "./support/sources.js";
 import { starters } from "./support/starters.js";
 
@@ -48,7 +41,8 @@ const settings = {
   SESSION_SECRET: "a session secret of 32 characters",
 };
 
-const examples = readdirSync(join(root, "examples"));
+/** Those of `frameworks` have tests of their own. */
+const examples = readdirSync(join(root, "examples")).filter((name) => name !== "frameworks");
 const deployed = examples.filter((name) => existsSync(join(root, "examples", name, "Dockerfile")));
 
 test("every starter has a Dockerfile", () => {
@@ -67,7 +61,7 @@ describe.each(examples)("%s", (name) => {
   test(
     "builds and passes its own tests",
     async () => {
-      copyOut(name, copy);
+      copyOut(name, copy, tarballs);
       await npm("install", "--ignore-scripts");
       const { stdout } = await npm("test", "--", "--testTimeout=60000"); // other tests run beside it
       expect(stdout).toMatch(/Tests.*passed/);
@@ -113,23 +107,6 @@ describe.each(examples)("%s", (name) => {
     patience,
   );
 });
-
-/** Its folder, with the packages of this repository in place of those of the registry. */
-function copyOut(name: string, copy: string): void {
-  cpSync(join(root, "examples", name), copy, {
-    recursive: true,
-    filter: (source) => !["node_modules", "dist", "data"].includes(basename(source)),
-  });
-  const file = join(copy, "package.json");
-  const manifest = JSON.parse(readFileSync(file, "utf8"));
-  // Also what a package of ours brings along: the registry knows another version of it, or none yet.
-  manifest.overrides = {};
-  for (const [ours, tarball] of tarballs) {
-    const groups = [manifest.dependencies, manifest.devDependencies].filter((group) => ours in group);
-    for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
-  }
-  writeFileSync(file, JSON.stringify(manifest));
-}
 
 /** A program on a port of its own, with what production has in its environment and nothing of the tests'. */
 async function started(

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -33,8 +33,9 @@ const store = "harbour-coffee";
 const written = documents.filter((document) => !document.startsWith("docs/api/"));
 const blocks = written.flatMap(blocksOf);
 const code = blocks.filter(({ language }) => language === "js" || language === "ts");
-/** Next's own build compiles the others. */
-const compiled = code.filter(({ mark }) => !mark.startsWith("run by test/next.long.test.ts"));
+/** Of `examples/frameworks/fastify/app.ts`, say: the tests of that folder compile and run it. */
+const ofExamples = blocks.filter(({ mark }) => mark.startsWith("examples/"));
+const compiled = code.filter((block) => !ofExamples.includes(block));
 const nameOf = ({ document, line }: Block) => `${document}:${line}`;
 
 describe("every block of code compiles against the built packages:", () => {
@@ -86,7 +87,7 @@ describe("every block of code compiles against the built packages:", () => {
 });
 
 describe("every whole program is run:", () => {
-  const programs = code.filter(({ text, mark }) => /^import /m.test(text) || mark !== "");
+  const programs = compiled.filter(({ text, mark }) => /^import /m.test(text) || mark !== "");
 
   test.each(programs.map((block) => [nameOf(block), block] as const))(
     "%s says by which test",
@@ -95,13 +96,26 @@ describe("every whole program is run:", () => {
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
       const [, testFile] =
-        /^run by (test\/(?:readme|docs|frameworks|(?:next|typescript|workers)\.long)\.test\.ts)(?: as \S+)?$/.exec(
-          mark,
-        ) ?? [];
+        /^run by (test\/(?:readme|docs|frameworks|typescript\.long)\.test\.ts)(?: as \S+)?$/.exec(mark) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
       expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);
     },
   );
+});
+
+describe("every file that is shown is that file:", () => {
+  test.each(ofExamples.map((block) => [nameOf(block), block.mark, block.text]))(
+    "%s is %s",
+    (_name, file, text) => {
+      expect(text).toBe(readFileSync(join(root, file), "utf8"));
+    },
+  );
+
+  test("each program of examples/frameworks is shown", () => {
+    const shown = new Set(ofExamples.map(({ mark }) => mark.split("/").slice(0, 3).join("/")));
+    const folders = readdirSync(join(root, "examples/frameworks"));
+    expect([...shown].sort()).toEqual(folders.map((name) => `examples/frameworks/${name}`).sort());
+  });
 });
 
 describe("every command that is named is there:", () => {

@@ -1,25 +1,28 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
-import { retailPos } from "@retail-pos/core";
+import { parseEnv, promisify } from "node:util";
+import { retailPos, settingsFromEnv } from "@retail-pos/core";
 import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { redisTokens } from "@retail-pos/store-redis";
 import { Hono, type MiddlewareHandler } from "hono";
 import type { Redis } from "ioredis";
-import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { browser } from "./support/browser.js";
 import { type Block, blocksOf, root } from "./support/docs/documents.js";
+import { filesIn } from "./support/files.js";
 import { freePort } from "./support/listen.js";
 
-// What docs/frameworks.md shows runs as it stands there, on the built packages, and is as short as we say.
+// What docs/frameworks shows runs as it stands there, on the built packages, and is as short as we say.
 
 const store = "harbour-coffee";
-const blocks = blocksOf("docs/frameworks.md").filter(({ mark }) => mark.startsWith("run by "));
+const EXAMPLES = readdirSync(join(root, "examples/frameworks"));
+/** Those that Node runs once they are compiled. `frameworks.long.test.ts` and `next.long.test.ts` have the others. */
+const FOLDERS = ["fastify", "hono", "nestjs", "node-http"];
 /** Of this file alone. If no `redis-server` is installed its tests are skipped; with `NO_SKIP=1` they fail instead. */
 const redis = await startServer();
 if (!redis && process.env["NO_SKIP"])
@@ -34,76 +37,166 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let sandbox: Sandbox;
 let port: number;
 
-beforeEach(async () => {
-  port = await freePort();
-  sandbox = await startSandbox({ redirectUri: `http://localhost:${port}/auth/retail-pos/callback` });
+beforeAll(async () => {
+  const projects = FOLDERS.map((name) => join("examples/frameworks", name));
+  const tsc = join(root, "node_modules", ".bin", "tsc");
+  await promisify(execFile)(tsc, ["-b", ...projects], { cwd: root }).catch(({ stdout }) => {
+    throw new Error(stdout);
+  });
 });
-afterEach(() => sandbox.close());
 
-describe.each(["Express", "Koa", "Fastify", "Hono", "NestJS", "`node:http`"])(
-  "the program for %s",
-  (heading) => {
-    test("logs in, calls, and goes on calling when the token has ended", async () => {
-      await start(await programUnder(heading));
-      const person = browser();
-      const stranger = await person.open(at("/products"));
-      expect([301, 302, 401]).toContain(stranger.status);
-      expect(sandbox.requests).toHaveLength(0);
+describe.each([
+  ["Express", () => write("app.js", blockIn("docs/frameworks/express.md").text)],
+  ["Koa", () => write("app.js", blockIn("docs/frameworks/koa.md").text)],
+  ...FOLDERS.map((name) => [name, () => join(root, "examples/frameworks", name, "dist/app.js")] as const),
+] as const)("the program for %s", (_name, fileOf) => {
+  let program: ChildProcess;
 
-      const [tab, other] = await Promise.all([person.open(login()), person.open(login())]);
-      expect((await person.open(sandbox.consent(tab.location, store))).location).toBe("/products");
-      expect((await person.open(at("/products"))).body).toContain("House espresso");
-      expect((await person.open(sandbox.consent(other.location, store))).location).toBe("/products");
-      sandbox.expire(store);
-      expect((await person.open(at("/products"))).body).toContain("House espresso");
-      expect(sandbox.tokenRequests(store).map(({ grantType }) => grantType)).toEqual([
-        "authorization_code",
-        "authorization_code",
-        "refresh_token",
+  beforeAll(async () => {
+    await openSandbox();
+    program = await start(fileOf());
+  });
+  afterAll(async () => {
+    program?.kill("SIGKILL");
+    await sandbox.close();
+  });
+
+  test("logs in, calls, and goes on calling when the token has ended", async () => {
+    const person = browser();
+    const stranger = await person.open(at("/products"));
+    expect([301, 302, 401]).toContain(stranger.status);
+    expect(sandbox.requests).toHaveLength(0);
+
+    const [tab, other] = await Promise.all([person.open(login()), person.open(login())]);
+    expect((await person.open(sandbox.consent(tab.location, store))).location).toBe("/products");
+    expect((await person.open(at("/products"))).body).toContain("House espresso");
+    expect((await person.open(sandbox.consent(other.location, store))).location).toBe("/products");
+    sandbox.expire(store);
+    expect((await person.open(at("/products"))).body).toContain("House espresso");
+    expect(sandbox.tokenRequests(store).map(({ grantType }) => grantType)).toEqual([
+      "authorization_code",
+      "authorization_code",
+      "refresh_token",
+    ]);
+  });
+
+  test("refuses what it must, and says when to come back", async () => {
+    const store = "second-chapter";
+    const person = browser();
+    const callback = sandbox.consent((await person.open(login())).location, store);
+    for (const query of ["error=access_denied", "code=c&domain_prefix=shop&state=forged-by-somebody"])
+      expect((await person.open(at(`/auth/retail-pos/callback?${query}`))).status).toBe(403);
+    expect((await person.open(callback)).location).toBe("/products");
+    expect((await person.open(callback)).status).toBe(403);
+    expect(sandbox.tokenRequests(store)).toHaveLength(1);
+
+    const again = sandbox.consent((await person.open(login())).location, store);
+    sandbox.limit(store, 60_000);
+    sandbox.expire(store);
+    for (const address of [again, at("/products")]) {
+      const answer = await person.open(address);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([
+        503,
+        expect.stringMatching(/^\d+$/),
       ]);
-    });
+    }
+  });
 
-    test("refuses what it must, and says when to come back", async () => {
-      await start(await programUnder(heading));
-      const person = browser();
-      const callback = sandbox.consent((await person.open(login())).location, store);
-      for (const query of ["error=access_denied", "code=c&domain_prefix=shop&state=forged-by-somebody"])
-        expect((await person.open(at(`/auth/retail-pos/callback?${query}`))).status).toBe(403);
-      expect((await person.open(callback)).location).toBe("/products");
-      expect((await person.open(callback)).status).toBe(403);
-      expect(sandbox.tokenRequests()).toHaveLength(1);
+  test("passes the API's own status on, whatever its body", async () => {
+    const person = browser();
+    await person.open(sandbox.consent((await person.open(login())).location, store));
+    for (const status of [404, 429, 500]) {
+      sandbox.fault(status, { endpoint: "api" });
+      expect((await person.open(at("/products"))).status).toBe(status);
+    }
+  });
 
-      const again = sandbox.consent((await person.open(login())).location, store);
-      sandbox.limit(store, 60_000);
-      sandbox.expire(store);
-      for (const address of [again, at("/products")]) {
-        const answer = await person.open(address);
-        expect([answer.status, answer.headers.get("retry-after")]).toEqual([
-          503,
-          expect.stringMatching(/^\d+$/),
-        ]);
-      }
+  test("behind a proxy that ends TLS, logs in by cookies that no other host can set", async () => {
+    const callback = "https://shop.example.net/auth/retail-pos/callback";
+    const [service, plainly] = [await startSandbox({ redirectUri: callback }), sandbox];
+    const [behind, before] = [await freePort(), port];
+    onTestFinished(() => service.close());
+    [sandbox, port] = [service, behind];
+    onTestFinished(() => {
+      [sandbox, port] = [plainly, before];
     });
+    const secured = await start(fileOf());
+    onTestFinished(() => void secured.kill("SIGKILL"));
 
-    test("passes the API's own status on, whatever its body", async () => {
-      await start(await programUnder(heading));
-      const person = browser();
-      await person.open(sandbox.consent((await person.open(login())).location, store));
-      for (const status of [404, 429, 500]) {
-        sandbox.fault(status, { endpoint: "api" });
-        expect((await person.open(at("/products"))).status).toBe(status);
-      }
+    const person = browser();
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "shop.example.net" };
+    const { location } = await person.open(login(), { headers });
+    const { pathname, search } = service.consent(location, store);
+    expect((await person.open(at(pathname + search), { headers })).location).toBe("/products");
+    expect((await person.open(at("/products"), { headers })).body).toContain("House espresso");
+    const names = person.answers.flatMap((answer) => answer.headers.getSetCookie());
+    expect(names.length).toBeGreaterThan(1);
+    for (const name of names) expect(name).toMatch(/^__Host-/);
+  });
+});
+
+describe.each(EXAMPLES)("examples/frameworks/%s", (name) => {
+  const folder = `examples/frameworks/${name}`;
+  const files = filesIn(folder).filter((file) => /(?<!\.d)\.tsx?$/.test(file));
+  const read = (file: string) => readFileSync(join(root, file), "utf8");
+
+  test("has at most 120 lines of its own", () => {
+    const lines = files.flatMap((file) => read(file).trimEnd().split("\n"));
+    expect(lines.length).toBeGreaterThan(20);
+    expect(lines.length).toBeLessThanOrEqual(120);
+  });
+
+  test("names in its package.json what it imports", () => {
+    const { dependencies, devDependencies } = JSON.parse(read(`${folder}/package.json`));
+    const imports = files.flatMap((file) => [...read(file).matchAll(/(?:from|^import) "([^."][^"]*)"/gm)]);
+    const names = imports.map(([, path = ""]) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path);
+    expect(names.length).toBeGreaterThan(2);
+    const there = { ...dependencies, ...devDependencies };
+    const isThere = (each: string) => each in there || `@types/${each}` in there;
+    expect(names.filter((each) => !isThere(each) && !/^(node|cloudflare):/.test(each))).toEqual([]);
+  });
+
+  test("names on its page all packages of ours that it needs", () => {
+    const { dependencies } = JSON.parse(read(`${folder}/package.json`));
+    const install =
+      blocksOf(`docs/frameworks/${name}.md`).find(({ language }) => language === "sh")?.text ?? "";
+    const named = install.match(/\S*retail-pos\S*/g) ?? [];
+    expect(named.sort()).toEqual(
+      Object.keys(dependencies)
+        .filter((each) => each.includes("retail-pos"))
+        .sort(),
+    );
+  });
+
+  test("has the sandbox's settings as an example", async () => {
+    const { application } = await startSandbox().then((each) => each.close().then(() => each));
+    const env = parseEnv(read(`${folder}/.env.example`));
+    expect(settingsFromEnv(env)).toEqual({
+      authUrl: "http://127.0.0.1:4010",
+      baseUrl: "http://127.0.0.1:4010/stores/{domain_prefix}",
+      ...application,
     });
-  },
-);
+    expect(env["SESSION_SECRET"]?.length).toBeGreaterThanOrEqual(32);
+  });
+
+  test("has the session of the others, if it has one in a file", () => {
+    const [session] = files.filter((file) => file.endsWith("/session.ts"));
+    if (session) expect(read(session)).toBe(read("examples/frameworks/hono/lib/session.ts"));
+    else expect(["fastify", "nestjs", "react-router"]).toContain(name);
+  });
+});
 
 describe.each<[string, (http: "node:http" | "node:http2") => string]>([
   ["Fastify", fastifyWithHooks],
   ["Koa 3", (http) => koaWithHooks("koa", http)],
   ["Koa 2", (http) => koaWithHooks("koa2", http)],
 ])("without Passport on %s", (_, programOn) => {
+  beforeEach(openSandbox);
+  afterEach(() => sandbox.close());
+
   test("a login's answers go through the framework: session, hooks, and cookies of others", async () => {
-    await start(programOn("node:http"));
+    const program = await start(programOn("node:http"));
+    onTestFinished(() => void program.kill("SIGKILL"));
     const person = browser();
     const started = await person.open(login());
     const finished = await person.open(sandbox.consent(started.location, store));
@@ -122,7 +215,8 @@ describe.each<[string, (http: "node:http" | "node:http2") => string]>([
   });
 
   test("a login starts over HTTP/2", async () => {
-    run(programOn("node:http2"));
+    const program = run(programOn("node:http2"));
+    onTestFinished(() => void program.kill("SIGKILL"));
     const { authUrl } = settings();
     expect(await headersOverHttp2("/auth/retail-pos")).toMatchObject({
       ":status": 302,
@@ -159,9 +253,11 @@ describe("the rule for queue workers", () => {
   let retryAtOf: (error: unknown, attempt: number) => number | undefined;
 
   beforeEach(async () => {
-    const file = write("queue.js", blockUnder("Queue workers").text);
+    await openSandbox();
+    const file = write("queue.js", blockIn("docs/queue-workers.md").text);
     ({ retryAtOf } = await import(pathToFileURL(file).href));
   });
+  afterEach(() => sandbox.close());
 
   test("later, at the instant that the service named", async () => {
     const error = await failureOf((service) => void service.limit(store, 60_000));
@@ -226,10 +322,11 @@ describe("the rule for queue workers", () => {
 });
 
 describe.skipIf(!redis)("the serverless program", () => {
-  const { text } = blockUnder("Serverless");
+  const { text } = blockIn("docs/frameworks/serverless.md");
   const program = (source: string) => write("serverless.js", source);
 
   beforeEach(connectWithHalfAMinuteLeft);
+  afterEach(() => sandbox.close());
 
   test("renews nothing in the background", async () => {
     program(text);
@@ -252,7 +349,6 @@ describe.skipIf(!redis)("the serverless program", () => {
   });
 
   async function connectWithHalfAMinuteLeft() {
-    await sandbox.close();
     sandbox = await startSandbox({ lifetimeMs: 600_000 });
     await redis?.admin.flushall();
     const clock = () => Date.now() - 570_000;
@@ -284,19 +380,24 @@ describe.skipIf(!redis)("the serverless program", () => {
 
 describe("the lines that a team writes for login and bearer, client settings apart", () => {
   test.each([
-    ["Express", 15, 0],
-    ["Koa", 15, 0],
-    ["Fastify", 15, 0],
-    ["Hono", 15, 0],
-    ["`node:http`", 15, 2], // and two of its routes
-    ["Next.js", 15, 0],
-    ["NestJS", 30, 1], // and one of its module: for which routes
-  ])("docs/frameworks.md, %s: at most %i", (heading, most, elsewhere) => {
-    const lines = blocks.filter((block) => block.heading === heading).flatMap(linesForLogin);
+    ["docs/frameworks/express.md", 15, 0],
+    ["docs/frameworks/koa.md", 15, 0],
+    ["docs/frameworks/fastify.md", 15, 0],
+    ["docs/frameworks/hono.md", 15, 0],
+    ["docs/frameworks/node-http.md", 15, 2], // and two of its routes
+    ["docs/frameworks/nextjs.md", 15, 0],
+    ["docs/frameworks/nestjs.md", 30, 1], // and one of its module: for which routes
+  ])("%s: at most %i", (document, most, elsewhere) => {
+    const lines = blocksOf(document).flatMap(linesForLogin);
     expect(lines.length).toBeGreaterThan(5);
     expect(lines.length + elsewhere).toBeLessThanOrEqual(most);
   });
 });
+
+async function openSandbox(): Promise<void> {
+  port = await freePort();
+  sandbox = await startSandbox({ redirectUri: at("/auth/retail-pos/callback") });
+}
 
 function at(path: string): string {
   return `http://localhost:${port}${path}`;
@@ -311,16 +412,13 @@ function settings() {
   return { authUrl, baseUrl, ...application };
 }
 
-function blockUnder(heading: string): Block {
-  const [block, ...others] = blocks.filter((each) => each.heading === heading);
-  if (!block || others.length > 0)
-    throw new Error(`docs/frameworks.md: one program under ${heading}, please`);
+/** The one program of a document that is run here, or the one under a heading of it. */
+function blockIn(document: string, heading?: string): Block {
+  const isMeant = (block: Block) => block.heading === (heading ?? block.heading);
+  const blocks = blocksOf(document).filter(({ mark }) => mark === "run by test/frameworks.test.ts");
+  const [block] = blocks.filter(isMeant);
+  if (!block) throw new Error(`${document}: a program, please`);
   return block;
-}
-
-/** Where a file is that others import, by the comment above it. */
-function pathOf({ mark }: Block): string | undefined {
-  return / as (\S+)$/.exec(mark)?.[1];
 }
 
 /** @returns the file's path. */
@@ -333,7 +431,7 @@ function write(name: string, text: string): string {
 
 /** The program for Fastify as it is shown, and a hook and a cookie of the application's own. */
 function fastifyWithHooks(http: string): string {
-  const { text } = blockUnder("Fastify");
+  const text = readFileSync(join(root, "examples/frameworks/fastify/dist/app.js"), "utf8");
   const hooks = `app.addHook("onRequest", async (_, reply) => void reply.header("set-cookie", "of=another"));
     app.addHook("onSend", async (_, reply) => void reply.header("x-hook", "1"));`;
   const made = http === "node:http2" ? "Fastify({ http2: true });" : "Fastify();";
@@ -342,8 +440,7 @@ function fastifyWithHooks(http: string): string {
 
 /** A program for Koa with the file that is shown, and a middleware and a cookie of the application's own. */
 function koaWithHooks(koa: string, http: string): string {
-  const shown = blocks.find((block) => pathOf(block) === "lib/on-koa.js");
-  write("lib/on-koa.js", shown?.text ?? "");
+  write("lib/on-koa.js", blockIn("docs/frameworks/koa.md", "Without Passport").text);
   const program = `
     import { createServer } from "${http}";
     import { retailPos, settingsFromEnv } from "@retail-pos/core";
@@ -381,22 +478,10 @@ function koaWithHooks(koa: string, http: string): string {
   return write("app.js", program);
 }
 
-/** The program of a framework as a file that Node runs. */
-async function programUnder(heading: string): Promise<string> {
-  const session = blocks.find((block) => pathOf(block) === "lib/session.js");
-  write("lib/session.js", session?.text ?? "");
-  const { language, text } = blockUnder(heading);
-  if (language === "js") return write("app.js", text);
-  const flags = ["--target", "ES2023", "--module", "NodeNext", "--experimentalDecorators", "--noCheck"];
-  const tsc = join(root, "node_modules", ".bin", "tsc"); // test/docs.test.ts looks at its types
-  await promisify(execFile)(tsc, [...flags, "--ignoreConfig", write("app.ts", text)]);
-  return join(folder, "app.js");
-}
-
-/** Runs a file until the test is over. */
+/** Runs a file; whoever starts it ends it. */
 function run(file: string): ChildProcess {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri } = settings();
-  const child = spawn(process.execPath, [file], {
+  return spawn(process.execPath, [file], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PORT: String(port),
@@ -409,12 +494,10 @@ function run(file: string): ChildProcess {
       REDIS_URL: redis?.url,
     },
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
 }
 
 /** Starts a server and waits until it answers. */
-async function start(file: string): Promise<void> {
+async function start(file: string): Promise<ChildProcess> {
   const child = run(file);
   let errors = "";
   child.stderr?.on("data", (chunk) => {
@@ -423,7 +506,7 @@ async function start(file: string): Promise<void> {
   while (child.exitCode === null) {
     try {
       await fetch(at("/nothing-here"));
-      return;
+      return child;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 20)); // until it listens
     }
@@ -448,8 +531,7 @@ async function headersOverHttp2(path: string): Promise<object> {
 
 /** The lines of a program that are there for login and bearer; of a file that is one route, all but the imports. */
 function linesForLogin(block: Block): string[] {
-  if (pathOf(block)?.startsWith("app/auth/"))
-    return withoutComments(block.text.replaceAll(/^import .*$/gm, ""));
+  if (block.mark.includes("/app/auth/")) return withoutComments(block.text.replaceAll(/^import .*$/gm, ""));
   return block.text.split(/\n\n/).flatMap((paragraph) => {
     const [, ours = ""] = paragraph.split(/^ *\/\/ (?:log in with store|call the API)$/m);
     return withoutComments(ours);

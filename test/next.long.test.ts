@@ -20,13 +20,13 @@ import {
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { packAll } from "../scripts/pack.mjs";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
-import { blocksOf, root } from "./support/docs/documents.js";
 import { filesIn } from "./support/files.js";
 import { freePort } from "./support/listen.js";
 import { installNext, type NextApplication, nextApplication } from "./support/next/application.js";
+import { root } from "./support/sources.js";
 
 // Real Next.js applications, installed, built and started: its caches answer no token request and keep no token, and
-// the program of docs/frameworks.md runs as it stands there.
+// examples/frameworks/nextjs, which docs/frameworks/nextjs.md shows, runs.
 
 const store = "harbour-coffee";
 const patience = 600_000; // a build takes half a minute if the machine has nothing else to do
@@ -51,21 +51,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, patience);
 
-/** The program of the document, by the paths of its files. */
-const documented = new Map(
-  blocksOf("docs/frameworks.md").flatMap(({ mark, text }) => {
-    const [, path] = /^run by test\/(?:frameworks|next\.long)\.test\.ts as (\S+)$/.exec(mark) ?? [];
-    return path === undefined ? [] : [[path, text] as const];
-  }),
-);
-
-/** Pages of this test's own; each of them calls the API once. */
-const pages = new Map(
-  filesIn("test/support/next/app").map((file) => [
-    file.replace("test/support/next/", ""),
-    readFileSync(join(root, file), "utf8"),
-  ]),
-);
+/** The example, and pages of this test's own; each of those calls the API once. */
+const example = textsIn("examples/frameworks/nextjs");
+const pages = new Map([...textsIn("test/support/next")].filter(([file]) => file.startsWith("app/")));
 
 const versions = [
   { version: 14, react: 18 },
@@ -88,7 +76,7 @@ describe.each(versions)(
       await connect();
       // Types are looked at where the document's program is built.
       const config = "export default { typescript: { ignoreBuildErrors: true } };";
-      const libraries = [...documented].filter(([file]) => file.startsWith("lib/"));
+      const libraries = [...example].filter(([file]) => file.startsWith("lib/"));
       const files = new Map([...pages, ...libraries, ["next.config.mjs", config]]);
       app = nextApplication(join(folder, `${version}`, "pages"), files);
       sandbox.expire(store);
@@ -164,15 +152,11 @@ describe.each(versions)(
   },
 );
 
-describe("the program of docs/frameworks.md, on Next 16 with cacheComponents", () => {
+describe("examples/frameworks/nextjs, with cacheComponents,", () => {
   let app: NextApplication;
 
   beforeAll(async () => {
-    const config = "export default { cacheComponents: true };";
-    const layout = String(pages.get("app/layout.tsx"));
-    const compilerOptions = JSON.stringify({ compilerOptions: { strict: true } });
-    const files = new Map([...documented, ["app/layout.tsx", layout], ["next.config.mjs", config]]);
-    app = nextApplication(join(folder, "16", "documented"), files.set("tsconfig.json", compilerOptions));
+    app = nextApplication(join(folder, "16", "example"), example);
     await app.build({}); // as in an image: the settings come later
   }, patience);
   beforeEach(startService);
@@ -297,11 +281,21 @@ function at(path: string): string {
 }
 
 function dependenciesOf(version: number, react: number): Record<string, string> {
-  const ours = ["core", "login", "store-redis"].map((name) => `@retail-pos/${name}`);
+  const { dependencies, devDependencies } = JSON.parse(example.get("package.json") ?? "");
+  const names = Object.keys(dependencies).filter((name) => tarballs.has(name));
   return {
-    next: `^${version}`,
-    ...{ react: `^${react}`, "react-dom": `^${react}`, "@types/react": `^${react}`, "@types/node": "^20" },
-    ...{ ioredis: "^6", jose: "^6", typescript: "^5" },
-    ...Object.fromEntries(ours.map((name) => [name, `file:${tarballs.get(name)}`])),
+    ...{ ...dependencies, ...devDependencies },
+    ...(version < 16 && { next: `^${version}`, react: `^${react}`, "react-dom": `^${react}` }),
+    ...(version < 16 && { "@types/react": `^${react}` }),
+    ...Object.fromEntries(names.map((name) => [name, `file:${tarballs.get(name)}`])),
   };
+}
+
+/** The files of a folder, by their paths in it. */
+function textsIn(path: string): Map<string, string> {
+  const files = filesIn(path).map((file) => [
+    file.slice(path.length + 1),
+    readFileSync(join(root, file), "utf8"),
+  ]);
+  return new Map(files as [string, string][]);
 }

@@ -5,8 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packAll } from "../scripts/pack.mjs";
 import { blocksOf, tablesOf } from "./support/docs/documents.js";
 import { type Compilers, installCompilers } from "./support/packed/compilers.js";
+import { outputOf, problemsOf } from "./support/packed/project.js";
 import { newStarter, type Starter } from "./support/packed/starter.js";
 import { newest } from "./support/packed/versions.js";
+import { root } from "./support/sources.js";
 
 // docs/typescript.md says which compilers and which settings work. Its programs are compiled here in each of them,
 // against our tarballs.
@@ -59,6 +61,18 @@ describe.each(rows)("with %s in a package of type %s", (options, type, ...cells)
     patience,
   );
 });
+
+test.each([versions[0], versions.at(-1)])(
+  "TypeScript %s compiles the programs of examples/frameworks that Node runs",
+  async (version) => {
+    const compile = (name: string) =>
+      problemsOf(
+        outputOf(compilers.get(version ?? ""), ["--noEmit"], join(root, "examples/frameworks", name)),
+      );
+    for (const name of ["fastify", "hono", "nestjs", "node-http"]) expect(await compile(name)).toEqual([]);
+  },
+  patience,
+);
 
 test.each([versions[0], versions.at(-1)])(
   "TypeScript %s compiles them with @types/express 4",

@@ -1,14 +1,9 @@
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { browser } from "./support/browser.js";
-import { blocksOf, programIn, root } from "./support/docs/documents.js";
-import { freePort } from "./support/listen.js";
 import { startWorkerd, type Workerd } from "./support/workers/workerd.js";
 
 // In workerd, the runtime of Cloudflare Workers. It ends a request's work once the request is answered or its client
@@ -272,43 +267,3 @@ describe("with the compatibility date", () => {
     },
   );
 });
-
-test.concurrent("the program of docs/frameworks.md logs in, calls and renews", async ({ onTestFinished }) => {
-  const port = await freePort();
-  const service = await startSandbox({ redirectUri: `http://localhost:${port}/auth/retail-pos/callback` });
-  onTestFinished(() => service.close());
-  const { authUrl, baseUrl, application } = service;
-  const at = await startWorkerd({
-    input: programOnDisk(onTestFinished),
-    port,
-    compatibilityDate: NEW,
-    settings: {
-      RETAIL_POS_AUTH_URL: authUrl,
-      RETAIL_POS_BASE_URL: baseUrl,
-      RETAIL_POS_CLIENT_ID: application.clientId,
-      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
-      RETAIL_POS_REDIRECT_URI: application.redirectUri,
-      SESSION_SECRET: "a secret of the tests, long enough for it",
-    },
-  });
-  onTestFinished(() => at.close());
-  const [person, origin] = [browser(), `http://localhost:${port}`];
-  expect((await person.open(`${origin}/products`)).status).toBe(401);
-  const { location } = await person.open(`${origin}/auth/retail-pos`);
-  expect((await person.open(service.consent(location, "harbour-coffee"))).location).toBe("/products");
-  expect((await person.open(`${origin}/products`)).body).toContain("House espresso");
-  service.expire("harbour-coffee");
-  expect((await person.open(`${origin}/products`)).body).toContain("House espresso");
-});
-
-/** There, so that its packages are found. */
-function programOnDisk(atEnd: (work: () => void) => void): string {
-  const folder = join(root, "node_modules", ".workers");
-  atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  mkdirSync(join(folder, "lib"), { recursive: true });
-  const blocks = blocksOf("docs/frameworks.md");
-  const session = blocks.find(({ mark }) => mark.endsWith(" as lib/session.js"))?.text ?? "";
-  writeFileSync(join(folder, "lib/session.js"), session);
-  writeFileSync(join(folder, "worker.js"), programIn("docs/frameworks.md", "test/workers.long.test.ts"));
-  return join(folder, "worker.js");
-}

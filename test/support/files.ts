@@ -7,6 +7,6 @@ export function filesIn(folder: string): string[] {
   return readdirSync(resolve(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
     if (!entry.isDirectory()) return [path];
-    return ["node_modules", "dist"].includes(entry.name) ? [] : filesIn(path);
+    return /^(\.|node_modules$|dist$)/.test(entry.name) ? [] : filesIn(path);
   });
 }

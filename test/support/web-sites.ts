@@ -76,19 +76,6 @@ export const webSites: readonly Combination[] = [
     );
     return getRequestListener(app.fetch);
   }),
-  web("handlers called as Next.js calls route handlers, with webLogin", (parts) => {
-    type RouteHandler = (
-      request: Request,
-      context: { params: Promise<object> },
-    ) => Response | Promise<Response>;
-    const routes = new Map<string, { GET?: RouteHandler }>(
-      [...withProducts(parts)].map(([path, GET]) => [path, { GET }]),
-    );
-    return nodeHandler((request) => {
-      const { GET } = routes.get(new URL(request.url).pathname) ?? {};
-      return GET ? GET(request, { params: Promise.resolve({}) }) : new Response(null, { status: 404 });
-    });
-  }),
 ];
 
 function web(name: string, serve: (parts: Parts) => RequestListener): Combination {

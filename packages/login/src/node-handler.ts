@@ -38,7 +38,7 @@ const FRAMING = [
 /**
  * A web handler on Node's own request and response: `node:http`, `node:http2`, Express, Next's pages, serverless
  * adapters. The handler's `request` has what `req.headers` has, and its `signal` aborts when the browser leaves. On Koa
- * and Fastify let `ctx` and `reply` send the answer, or sessions and hooks miss it: docs/frameworks.md shows how.
+ * and Fastify let `ctx` and `reply` send the answer, or sessions and hooks miss it: docs/frameworks shows how.
  *
  * @returns a function whose promise resolves when the answer is sent. If the handler fails while nothing is sent, it
  * rejects with the handler's error; after that it ends the connection and resolves.

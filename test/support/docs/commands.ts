@@ -66,13 +66,24 @@ function problemWithNpm([command, ...args]: readonly string[], document: string)
   if (command === "ci" || command === "init" || command === "pkg") return undefined;
   if (command !== "install") {
     const script = command === "run" ? args[0] : command;
-    return problemWithScript(manifestIn(join(root, dirname(document))), script);
+    const problems = foldersOf(document).map((folder) =>
+      problemWithScript(manifestIn(join(root, folder)), script),
+    );
+    return problems.find((problem) => problem !== undefined);
   }
   // What a reader is told to install is ours, or what the tests run with.
   const tested = manifestIn(root)?.devDependencies ?? {};
   const names = args.filter((arg) => !arg.startsWith("-")).map(withoutVersion);
   const unknown = names.find((name) => !packages.has(name) && !(name in tested));
   return unknown && `nothing is known of ${unknown}`;
+}
+
+/** Where a document's npm commands are run: in its own folder, or in those of the examples that it is about. */
+function foldersOf(document: string): string[] {
+  if (!document.startsWith("docs/frameworks")) return [dirname(document)];
+  const name = /^docs\/frameworks\/(.+)\.md$/.exec(document)?.[1];
+  const names = name === undefined ? readdirSync(join(root, "examples/frameworks")) : [name];
+  return names.map((each) => `examples/frameworks/${each}`);
 }
 
 /** "@scope/name@2" without its version. */

@@ -26,13 +26,12 @@ export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]>
     blocks.map((block) => [block, isOnlyParsed(block) ? parserProblems(block) : []]),
   );
   const compiled = blocks.filter((block) => !isOnlyParsed(block));
-  const imported = new Map(compiled.filter(isImported).map((block) => [fileOf(block), block]));
   for (const reader of Object.keys(readers) as Reader[]) {
     const files = new Map(
       compiled.filter((block) => readerOf(block) === reader).map((block) => [fileOf(block), block]),
     );
     if (files.size === 0) continue;
-    for (const { file, line, message } of compile(reader, files, imported)) {
+    for (const { file, line, message } of compile(reader, files)) {
       const block = files.get(file);
       if (!block) throw new Error(`${file} ${line}: ${message}`);
       problems.get(block)?.push(`${block.document}:${line}: ${message}`);
@@ -47,23 +46,18 @@ function readerOf({ document, heading, language }: Block): Reader {
   return (framework as Reader | undefined) ?? "express";
 }
 
-/** A file like `lib/session.js`, which the programs of several frameworks import. */
-function isImported(block: Block): boolean {
-  return block.language === "js" && fileOf(block).startsWith("lib/");
-}
-
-/** A block that others import says its path: `run by test/frameworks.test.ts as lib/session.js`. */
+/** A block may say its path: `run by test/typescript.long.test.ts as express.ts`. */
 function fileOf({ document, line, language, mark }: Block): string {
   const [, path] = / as (\S+)$/.exec(mark) ?? [];
   return path ?? `${document.replaceAll("/", "--")}.${line}.m${language}`;
 }
 
-function compile(reader: Reader, blocks: Files, imported: Files) {
+function compile(reader: Reader, blocks: Files) {
   const { strict, names } = readers[reader];
   const cwd = join(folder, reader);
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, "package.json"), JSON.stringify({ type: "module" }));
-  for (const [file, block] of [...imported, ...blocks]) {
+  for (const [file, block] of blocks) {
     mkdirSync(dirname(join(cwd, file)), { recursive: true });
     // In the lines it has in the document, for the messages.
     writeFileSync(join(cwd, file), "\n".repeat(block.line - 1) + block.text + sameTypes(block));
@@ -81,7 +75,7 @@ function compile(reader: Reader, blocks: Files, imported: Files) {
   };
   const support = join(root, "test", "support", "docs");
   const files = [
-    ...new Set([...imported.keys(), ...blocks.keys()]),
+    ...blocks.keys(),
     join(support, "names.d.mts"),
     join(support, names),
     join(support, "drivers.d.mts"),

@@ -1,0 +1,22 @@
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { root } from "../sources.js";
+
+const made = ["node_modules", "dist", "data", "build", ".next", ".react-router"];
+
+/** Copies an example's folder, with the packed packages of this repository in place of those of the registry. */
+export function copyOut(example: string, copy: string, tarballs: ReadonlyMap<string, string>): void {
+  cpSync(join(root, "examples", example), copy, {
+    recursive: true,
+    filter: (source) => !made.includes(basename(source)),
+  });
+  const file = join(copy, "package.json");
+  const manifest = JSON.parse(readFileSync(file, "utf8"));
+  // Also what a package of ours brings along: the registry knows another version of it, or none yet.
+  manifest.overrides = {};
+  for (const [ours, tarball] of tarballs) {
+    const groups = [manifest.dependencies, manifest.devDependencies].filter((group) => ours in group);
+    for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
+  }
+  writeFileSync(file, JSON.stringify(manifest));
+}
