@@ -10,7 +10,6 @@ import { packAll } from "../scripts/pack.mjs";
 import { buildImage } from "./support/dockerfile.js";
 import { freePort } from "./support/listen.js";
 import { copyOut } from "./support/packed/copy-out.js";
-import { forget } from "./support/processes.js";
 import { root } from "./support/sources.js";
 import { starters } from "./support/starters.js";
 

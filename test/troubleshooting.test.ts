@@ -20,7 +20,7 @@ const quoted = tablesOf("docs/troubleshooting.md").flatMap(([heads = [], ...rows
   const column = heads.indexOf("its message");
   return column < 0
     ? []
-    : rows.flatMap((row) => [...String(row[column]).matchAll(/"([^"]+)"/g)].map(([, text]) => text));
+    : rows.flatMap((row) => [...String(row[column]).matchAll(/"([^"]+)"/g)].map(([, text = ""]) => text));
 });
 
 test("there are such messages", () => expect(quoted.length).toBeGreaterThan(20));
