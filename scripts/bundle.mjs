@@ -15,6 +15,7 @@ for (const [name, files] of Object.entries(entries)) {
   const { output } = await bundle.write({
     dir: `${folder}/dist`,
     format: "esm",
+    sourcemap: true,
     chunkFileNames: "shared.js", // what two entries import
     minifyInternalExports: false,
     // V8 reads them too, at every start. The declarations carry the docstrings.

@@ -8,7 +8,7 @@ for (const name of readdirSync(packages)) {
   const dist = `${packages}/${name}/dist`;
   if (!existsSync(dist)) continue;
   for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
-    const [, path] = /^(.*?)(?:\.d\.ts|\.js)$/.exec(file) ?? [];
+    const [, path] = /^(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file) ?? [];
     if (path !== undefined && !existsSync(`${packages}/${name}/src/${path}.ts`)) rmSync(`${dist}/${file}`);
   }
 }

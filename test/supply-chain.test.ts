@@ -85,9 +85,11 @@ describe.each(folders)("%s", (folder) => {
   const manifest = manifestOf(folder);
   const readme = read(folder, "README.md");
 
-  test("holds its compiled code with the types, and beside it only what was reviewed", () => {
+  test("holds its code, compiled and as it was written, and beside it only what was reviewed", () => {
     const files = packed.get(manifest.name) ?? [];
-    const code = files.filter((file) => /^dist\/[\w./-]+\.(js|d\.ts)$/.test(file));
+    const code = files.filter((file) =>
+      /^(dist\/[\w./-]+\.(js|d\.ts)(\.map)?|src\/[\w./-]+\.ts)$/.test(file),
+    );
     expect(code.length).toBeGreaterThan(0);
     expect(files.filter((file) => !code.includes(file)).sort()).toEqual(
       [...BESIDES, ...(BESIDES_OF[folder] ?? [])].sort(),
@@ -96,13 +98,23 @@ describe.each(folders)("%s", (folder) => {
 
   test("every file of code comes from a source that is there and is no test", () => {
     const code = (packed.get(manifest.name) ?? []).filter((file) => file.startsWith("dist/"));
-    // What core's two entries share (scripts/bundle.mjs).
-    if (folder === "core") expect(code.splice(code.indexOf("dist/shared.js"), 1)).toEqual(["dist/shared.js"]);
     for (const file of code) {
-      const source = file.replace(/^dist\//, "src/").replace(/\.(js|d\.ts)$/, ".ts");
+      if (folder === "core" && /^dist\/shared\.js/.test(file)) continue; // what its two entries share (scripts/bundle.mjs)
+      const source = file.replace(/^dist\//, "src/").replace(/\.(js|d\.ts)(\.map)?$/, ".ts");
       expect(existsSync(`${root}/packages/${folder}/${source}`), `${file} has no ${source}`).toBe(true);
       expect(source).not.toMatch(/\.test\.ts$|\/testing\//);
     }
+  });
+
+  test("an editor finds the source of each of its types", () => {
+    const files = packed.get(manifest.name) ?? [];
+    const types = files.filter((file) => file.endsWith(".d.ts"));
+    for (const file of types) {
+      const { sources } = JSON.parse(read(folder, `${file}.map`)) as { sources: string[] };
+      for (const source of sources) expect(files, file).toContain(join(dirname(file), source));
+    }
+    expect(types.length).toBeGreaterThan(0);
+    expect(files.filter((file) => /\.test\.|\/testing\//.test(file))).toEqual([]);
   });
 
   test("its types name no file that is not in it", () => {

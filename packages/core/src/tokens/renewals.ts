@@ -43,7 +43,7 @@ const LOOKS_WITHIN_MS = 1000;
 export function renewals(app: Application): Renewals {
   const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = app;
   const late = lateAnswers(app);
-  /** The service has renewed a token after its end that it refused to renew before: it will do so with all retailers. */
+  /** The service has renewed a token after its end that it refused to renew before: it does so with all retailers. */
   let renewsOnlyEnded = false;
   return { renew, comingLate: late.coming, blocked };
 
