@@ -1,6 +1,6 @@
 // What a retailer takes of the heap: in the memory store, and in a process that serves it.
 import { inFreshProcess } from "../lib/process.mjs";
-import { interleaved, median, ratioTo } from "../lib/rounds.mjs";
+import { interleaved, median } from "../lib/rounds.mjs";
 
 const WORKER = new URL("growth/heap.mjs", import.meta.url);
 const rounds = 1; // bytes do not vary
@@ -9,21 +9,19 @@ const quickRounds = 1;
 const stored = {
   id: "growth-heap",
   title: "growth: heap for each retailer in the memory store",
-  floor: "the four texts and their Map entry",
+  floor: "nothing",
   rounds,
   quickRounds,
-  figures: { ratio: "of the floor", bytes: "bytes, with tokens of 64 characters" },
+  figures: { bytes: "bytes, with tokens of 64 characters" },
   targets: [],
   async run({ rounds }) {
     const keepers = {
-      texts: "four texts and a Map entry",
       object: "hand-written: an object in a Map",
       ours: "ours",
       processCopy: "ours, what a process holds of a retailer",
     };
     const results = await measured(keepers, rounds, 64);
-    const ratios = ratioTo(results, "texts", ({ bytes }) => bytes);
-    return rowsOf(keepers, (keeper) => ({ ratio: ratios.get(keeper), bytes: bytesOf(results, keeper) }));
+    return rowsOf(keepers, (keeper) => ({ bytes: bytesOf(results, keeper) }));
   },
 };
 

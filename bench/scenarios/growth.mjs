@@ -29,7 +29,6 @@ export default {
     known: "looked up in the store",
     first: "looked up, the retailer new to the process",
     renewal: "renewal",
-    renewalCpu: "renewal, CPU of the process",
   },
   targets: [
     ...["Redis", "PostgreSQL"].flatMap((row) => kinds.map((figure) => ({ row, figure, atMost: TARGET }))),
@@ -42,8 +41,7 @@ export default {
     for (const [engine, name] of Object.entries(engines)) {
       note(name);
       const pairs = await measured(engine, quick ? QUICK_MANY : MANY, rounds);
-      rows[name] = Object.fromEntries(kinds.map((kind) => [kind, ratio(pairs[kind], "wall")]));
-      rows[name].renewalCpu = ratio(pairs.renewal, "cpu");
+      rows[name] = Object.fromEntries(kinds.map((kind) => [kind, ratio(pairs[kind])]));
     }
     return rows;
   },
@@ -78,6 +76,6 @@ async function onePair([few, many], kind, isFewFirst) {
 }
 
 /** `null` where the engine has no such thing. */
-function ratio(pairs, cost) {
-  return pairs[0][0] ? median(pairs.map(([few, many]) => many[cost] / few[cost])) : null;
+function ratio(pairs) {
+  return pairs[0][0] ? median(pairs.map(([few, many]) => many / few)) : null;
 }

@@ -16,18 +16,10 @@ async function withServer(options, work) {
   }
 }
 
-const CALLS = {
-  fetch: "fetch",
-  oursBuiltIn: "retailer.fetch with the built-in fetch",
-  ours: "ours",
-  retailFetch: "ours, retailFetch() alone",
-  undici: "undici.request",
-  http: "node:http, kept alive",
-};
+const CALLERS = ["fetch", "ours"];
 const PLACES = [
-  { figure: "kept1", hosts: 1, path: "/api/products", words: "1 host, kept alive" },
-  { figure: "kept1000", hosts: 1000, path: "/api/products", words: "1,000 hosts in turn, kept alive" },
-  { figure: "cold1", hosts: 1, path: "/api/close", words: "1 host, a new connection" },
+  { figure: "kept1", hosts: 1, words: "1 host, kept alive" },
+  { figure: "kept1000", hosts: 1000, words: "1,000 hosts in turn, kept alive" },
 ];
 
 const cpu = {
@@ -43,15 +35,15 @@ const cpu = {
   ],
   run: ({ rounds, note }) =>
     withServer({ keepAliveMs: LONG_MS }, async (_server, port) => {
-      const rows = Object.fromEntries(Object.values(CALLS).map((name) => [name, {}]));
-      for (const { figure, hosts, path, words } of PLACES) {
+      const rows = Object.fromEntries(CALLERS.map((caller) => [caller, {}]));
+      for (const { figure, hosts, words } of PLACES) {
         note(words);
-        const input = { port, hosts, path, calls: 1000, batches: 3 };
-        const results = await interleaved(Object.keys(CALLS), rounds, (caller) =>
+        const input = { port, hosts, calls: 1000, batches: 3 };
+        const results = await interleaved(CALLERS, rounds, (caller) =>
           inFreshProcess(worker("cpu"), { caller, ...input }),
         );
         const ratios = ratioTo(results, "fetch");
-        for (const [caller, name] of Object.entries(CALLS)) rows[name][figure] = ratios.get(caller);
+        for (const caller of CALLERS) rows[caller][figure] = ratios.get(caller);
       }
       return rows;
     }),
@@ -141,8 +133,7 @@ const connections = {
   ],
   run: ({ rounds }) =>
     withServer({ keepAliveMs: LONG_MS, delayMs: 20 }, async (server, port) => {
-      const callers = ["fetch", "oursBuiltIn", "ours", "undici", "http"];
-      const results = await interleaved(callers, rounds, async (caller) => {
+      const results = await interleaved(CALLERS, rounds, async (caller) => {
         const told = async (story) => {
           await server.ask("counted");
           await inFreshProcess(worker("connections"), { caller, port, story });
@@ -154,8 +145,8 @@ const connections = {
       });
       const worst = (rounds, figure) => most(rounds.map((round) => round[figure]));
       return Object.fromEntries(
-        callers.map((caller) => [
-          CALLS[caller],
+        CALLERS.map((caller) => [
+          caller,
           Object.fromEntries(
             ["apart", "burst", "underWay"].map((name) => [name, worst(results.get(caller), name)]),
           ),

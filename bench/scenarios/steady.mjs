@@ -14,10 +14,8 @@ const ANSWER_MS = 100;
 const LIFETIME_MS = 6000;
 const EXPIRIES = 3;
 const DURATION_MS = (EXPIRIES + 0.5) * LIFETIME_MS;
-const DAY_MS = 86_400_000;
 /** Of what must not happen the worst round counts; of waits, which the machine has its part in, the median. */
 const NEVER = new Set(["waited", "requests", "expired", "failed"]);
-const UNDISTURBED = "ours, no token ends";
 
 export default {
   id: "steady",
@@ -45,13 +43,13 @@ export default {
   async run({ rounds, note = () => {} }) {
     const service = await tokenService({ delayMs: ANSWER_MS });
     try {
-      const results = await interleaved([...RENEWING, UNDISTURBED], rounds, (file, round) => {
+      const results = await interleaved(RENEWING, rounds, (file, round) => {
         note(`${round + 1}/${rounds} ${file}`);
-        return file === UNDISTURBED ? steady(service, "ours", DAY_MS) : steady(service, file, LIFETIME_MS);
+        return steady(service, file);
       });
       const rows = {};
       for (const [file, outcomes] of results) {
-        const name = file === UNDISTURBED ? file : (await contestant(file)).name;
+        const { name } = await contestant(file);
         const figures = Object.keys(outcomes[0]);
         rows[name] = Object.fromEntries(
           figures.map((figure) => [
@@ -67,13 +65,13 @@ export default {
   },
 };
 
-async function steady(service, file, lifetimeMs) {
-  await service.configure({ lifetimeMs });
+async function steady(service, file) {
+  await service.configure({ lifetimeMs: LIFETIME_MS });
   await service.reset();
   const { calls, waits, waited, handedOut, failed } = await inFreshProcess(WORKER, {
     file,
     address: service.address,
-    lifetimeMs,
+    lifetimeMs: LIFETIME_MS,
     durationMs: DURATION_MS,
   });
   const known = await service.issued([...handedOut.keys()]);

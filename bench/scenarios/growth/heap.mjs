@@ -10,19 +10,6 @@ const FIRST = 1_000;
 
 /** Each keeps one login, and returns what has to stay reachable. */
 const keepers = {
-  /** Nothing but the four texts, and one Map entry. */
-  texts() {
-    const entries = new Map();
-    const [refreshTokens, versions] = [[], []];
-    return {
-      kept: [entries, refreshTokens, versions],
-      keep({ domainPrefix, access, refreshToken, version }) {
-        entries.set(domainPrefix, access.value);
-        refreshTokens.push(refreshToken);
-        versions.push(version.toLowerCase()); // one piece, whatever it was made of
-      },
-    };
-  },
   /** As a hand-written store keeps them: an object in a Map. */
   object() {
     const entries = new Map();

@@ -1,7 +1,5 @@
 // One call of a store's API by everybody: each takes the template and gives `(prefix, path) => Promise<text>`. Each
 // loads its own library alone.
-import { Agent, request } from "node:http";
-
 const BEARER = "a".repeat(64);
 const headers = { authorization: `Bearer ${BEARER}` };
 
@@ -31,32 +29,6 @@ export const callers = {
   async ours(template) {
     const { retailFetch } = await import("@retail-pos/fetch");
     return throughClient(template, retailFetch({ keepAliveMs }));
-  },
-
-  oursBuiltIn: (template) => throughClient(template, globalThis.fetch),
-
-  async undici(template) {
-    const undici = await import("undici");
-    const dispatcher = new undici.Agent({ keepAliveTimeout: keepAliveMs });
-    return async (prefix, path) => {
-      const { body } = await undici.request(addressOf(template, prefix) + path, { headers, dispatcher });
-      return body.text();
-    };
-  },
-
-  http(template) {
-    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-    return (prefix, path) =>
-      new Promise((resolve, reject) => {
-        const sent = request(addressOf(template, prefix) + path, { agent, headers }, (response) => {
-          let text = "";
-          response.setEncoding("utf8").on("data", (part) => {
-            text += part;
-          });
-          response.once("error", reject).once("end", () => resolve(text));
-        });
-        sent.once("error", reject).end();
-      });
   },
 };
 

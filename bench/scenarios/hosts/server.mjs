@@ -8,10 +8,10 @@ let server;
 
 commanded({
   async start({ keepAliveMs, delayMs = 0 }) {
-    server = createServer({ keepAliveTimeout: keepAliveMs }, (request, response) => {
+    server = createServer({ keepAliveTimeout: keepAliveMs }, (_request, response) => {
       counts.underWay += 1;
       counts.most = Math.max(counts.most, counts.underWay);
-      const connection = request.url === "/api/close" ? "close" : "keep-alive"; // given: no Keep-Alive header
+      const connection = "keep-alive"; // given: no Keep-Alive header
       const answer = () => {
         counts.underWay -= 1;
         response.writeHead(200, { "content-type": "application/json", connection }).end(BODY);
