@@ -15,7 +15,6 @@ import { type LoginOutcome, refusalOf } from "./callback/login-outcome.js";
 import { LoginFailure } from "./failures/login-failure.js";
 import {
   alreadyUsed,
-  isInTime,
   loginWith,
   newLogin,
   ONE_COOKIE_HOSTS,
@@ -23,7 +22,7 @@ import {
   underWay,
 } from "./pending/pending-logins.js";
 import { pendingText } from "./pending/pending-text.js";
-import { spentStates } from "./pending/spent-states.js";
+import { isOpen, spentStates } from "./pending/spent-states.js";
 import { applicationOf } from "./values/application.js";
 import { checkJson } from "./values/json-check.js";
 
@@ -154,7 +153,7 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
       return authorizationFailed(callback);
     }
     const login = state ? loginWith(state, logins) : undefined;
-    return declined(callback, login !== undefined && !spent.has(login.handle) && isInTime(login, clock()));
+    return declined(callback, login !== undefined && isOpen(login, spent, clock()));
   }
 
   /** @throws {LoginFailure} why there is none. */
@@ -164,7 +163,7 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
   }
 
   function stillPending(pending: string | undefined): PendingLogin[] {
-    return text.read(pending).filter((login) => !spent.has(login.handle) && isInTime(login, clock()));
+    return text.read(pending).filter((login) => isOpen(login, spent, clock()));
   }
 }
 

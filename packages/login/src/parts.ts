@@ -29,5 +29,5 @@ export {
   pendingLoginsIn,
   underWay,
 } from "./pending/pending-logins.js";
-export { type SpentStates, spentStates } from "./pending/spent-states.js";
+export { isOpen, type SpentStates, spentStates } from "./pending/spent-states.js";
 export { isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";

@@ -1,7 +1,7 @@
 import type { RetailPos } from "@retail-pos/core";
 import { applicationOf } from "../values/application.js";
 import { hashOf } from "../values/bytes.js";
-import { LIFETIME_MS } from "./pending-logins.js";
+import { isInTime, LIFETIME_MS, type PendingLogin } from "./pending-logins.js";
 
 /** Remembers which states are spent: each finishes one login, in all processes that share the client's store. */
 export interface SpentStates {
@@ -29,6 +29,11 @@ export function spentStates(client: RetailPos): SpentStates {
   const known = ofClient.get(client) ?? newSpentStates(client);
   ofClient.set(client, known);
   return known;
+}
+
+/** Whether a login may still be finished: no callback has spent it, and it is not too old. */
+export function isOpen(login: PendingLogin, spent: SpentStates, now: number): boolean {
+  return !spent.has(login.handle) && isInTime(login, now);
 }
 
 /** Asks the client. A client of an older core cannot claim; then only this process's memory decides. */

@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import {
-  isInTime,
+  isOpen,
   loginWith,
   MOST_PENDING,
   pendingLoginsIn,
@@ -60,7 +60,7 @@ export function browserLogins({ key, clock, spent }: BrowserLoginOptions): Brows
     const here = started.in(placeOf(req, session, browsersOf(req)));
     const known = new Map([...here, ...pending].map((login) => [login.handle, login]));
     return [...known.values()]
-      .filter((login) => !spent.has(login.handle) && isInTime(login, clock()))
+      .filter((login) => isOpen(login, spent, clock()))
       .sort((one, other) => one.startedAt - other.startedAt)
       .slice(-MOST_PENDING);
   }

@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import {
   alreadyUsed,
-  isInTime,
+  isOpen,
   newLogin,
   ONE_COOKIE_HOSTS,
   type PendingLogin,
@@ -43,7 +43,7 @@ export function sessionState({ key, clock, spent, redirectUri }: SessionStateOpt
     isUnderWay(req, state) {
       if (!(req as { session?: unknown }).session) return false;
       const login = logins.find(req, sessionOf(req), state);
-      return login !== undefined && !spent.has(state) && isInTime(login, clock());
+      return login !== undefined && isOpen(login, spent, clock());
     },
     check(req, state) {
       loginOf(req, state);
