@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { settingsFrom as koaSettings } from "../examples/koa-service/src/settings.js";
 import { settingsFrom as manySettings } from "../examples/many-stores/src/settings.js";
 
-// What a starter makes of its environment; express-login's are tested beside it. A copy that runs with a setting forgotten, or with one that everybody knows,
-// is found out by strangers; a program that does not start is found out at once.
+// What a starter makes of its environment; for express-login, settings.test.ts lies beside it. A copy that runs with a
+// setting forgotten, or with one that everybody knows, is found out by strangers; a program that does not start is found
+// out at once.
 
 const starters = {
   "koa-service": koaSettings,

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { type Settings as Service, settingsFromEnv } from "@retail-pos/core";
+import { settingsFromEnv } from "@retail-pos/core";
 import { cleanEnv, EnvMissingError, host, makeExactValidator, str } from "envalid";
 
 const CALLBACK = "/auth/retail-pos/callback";
@@ -17,22 +17,16 @@ export function settingsFrom(variables: NodeJS.ProcessEnv) {
         problems.push(`${name} ${error instanceof EnvMissingError ? "is missing" : error.message}`);
     },
   });
-  let service: Service | undefined;
   try {
-    service = settingsFromEnv(given);
+    const service = settingsFromEnv(given);
+    if (problems.length === 0) {
+      const { RETAIL_POS_AUTH_URL: authUrl, RETAIL_POS_REDIRECT_URI: redirectUri } = env;
+      return { ...env, service: { ...service, authUrl, redirectUri } };
+    }
   } catch (error) {
-    problems.push(
-      ...(error as Error).message
-        .replace(/^.*? is not complete: /, "")
-        .split("; ")
-        .filter((each) => each.startsWith("RETAIL_POS_")),
-    );
+    const [, ofService = ""] = /complete: (.*?)(; if people.*)?$/.exec((error as Error).message) ?? [];
+    problems.push(...ofService.split(/; (?=RETAIL_POS_)/));
   }
-  if (service && problems.length === 0)
-    return {
-      ...env,
-      service: { ...service, authUrl: env.RETAIL_POS_AUTH_URL, redirectUri: env.RETAIL_POS_REDIRECT_URI },
-    };
   throw new TypeError(`The settings are not complete:\n- ${[...new Set(problems)].join("\n- ")}`);
 }
 
