@@ -15,6 +15,8 @@ const NOT_FOUND = { code: "not_found", title: "There is no such page", text: "Th
 const pages = fileURLToPath(new URL("../pages", import.meta.url));
 const pico = dirname(createRequire(import.meta.url).resolve("@picocss/pico/css/pico.jade.min.css"));
 
+type AppSettings = Pick<Settings, "service" | "SESSION_SECRET"> & Partial<Settings>;
+
 /** What the application may be given: where sessions are kept, and whatever the client takes. */
 export interface Parts extends Partial<RetailPosOptions> {
   sessions?: session.Store;
@@ -24,11 +26,7 @@ export interface Parts extends Partial<RetailPosOptions> {
 
 /** The whole application. Sessions and tokens are in memory if it is given no place for them. */
 export function createApp(
-  {
-    service,
-    SESSION_SECRET,
-    TRUST_PROXY = 0,
-  }: Pick<Settings, "service" | "SESSION_SECRET"> & Partial<Settings>,
+  { service, SESSION_SECRET, TRUST_PROXY = 0 }: AppSettings,
   { sessions, stopping, ...more }: Parts = {},
 ): Express {
   const pos = retailPos({ ...service, fetch: retailFetch(), ...more });
@@ -42,15 +40,12 @@ export function createApp(
   app.use(protection(isHttps, service.authUrl));
   app.use(express.static(`${pages}/public`));
   app.use("/pico", express.static(pico));
-  app.use(neverStored, fromOurPagesOnly(origin));
+  app.use(fromOurPagesOnly(origin));
   app.get("/health", (_req, res) => void res.json({ status: "ok" }));
   app.get("/ready", async (_req, res) => {
     // One look into the store. Whether there is such a retailer does not matter.
-    const isThere = pos.status("ready").then(
-      () => true,
-      () => false,
-    );
-    const isReady = (await isThere) && !stopping?.aborted;
+    const failure = await pos.status("ready").catch((error) => error);
+    const isReady = !(failure instanceof Error) && !stopping?.aborted;
     res.status(isReady ? 200 : 503).json({ status: isReady ? "ready" : "not ready" });
   });
   app.use(
@@ -70,16 +65,11 @@ export function createApp(
   app.get("/", (req, res) => (req.user ? res.redirect("/products") : res.render("welcome")));
   app.use(["/products", "/disconnect"], (req, res, next) => (req.user ? next() : res.redirect("/")));
   app.get("/disconnect", (req, res) => res.render("disconnect", { store: req.user?.domainPrefix }));
-  app.get(
-    "/products",
-    bearer({ client: pos, retailer: (req) => req.user?.domainPrefix }),
-    async (req, res) => {
-      res.render("products", {
-        store: req.retailPos.domainPrefix,
-        products: await readProducts(req.retailPos),
-      });
-    },
-  );
+  app.use("/products", bearer({ client: pos, retailer: (req) => req.user?.domainPrefix }));
+  app.get("/products", async (req, res) => {
+    const products = await readProducts(req.retailPos);
+    res.render("products", { store: req.retailPos.domainPrefix, products });
+  });
   app.use((req, res) => res.status(404).render("problem", { ...NOT_FOUND, store: req.user?.domainPrefix }));
   app.use(answerError);
   return app;
@@ -114,15 +104,10 @@ function protection(isHttps: boolean, authUrl: string): RequestHandler {
   });
 }
 
-/** A page with a store's data is not shown again by Back, once its reader has logged out. */
-const neverStored: RequestHandler = (_req, res, next) => {
-  res.set("cache-control", "no-store");
-  next();
-};
-
 /** Refuses a form of another site's page. A program sends neither header, and has no cookie of somebody else. */
 function fromOurPagesOnly(ours: string): RequestHandler {
   return (req, res, next) => {
+    res.set("cache-control", "no-store"); // Back shows no store's data once its reader has logged out
     const { origin, "sec-fetch-site": site = "none" } = req.headers;
     const isOurs = origin === undefined ? ["same-origin", "none"].includes(String(site)) : origin === ours;
     if (isOurs || ["GET", "HEAD", "OPTIONS"].includes(req.method)) return next();

@@ -4,12 +4,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 // Libraries for this end connections on which a request is on its way, or end the process while a token is being saved.
 
-/** Load balancers need that long to notice that `/ready` says no. */
-const STILL_ACCEPTING_MS = 1500;
-/** From the signal on. Then what is left is ended. */
-const LONGEST_STOP_MS = 10_000;
-/** So many connections wait to be accepted at most, unless `listen` is told otherwise. */
-const MOST_WAITING = 511;
+const STILL_ACCEPTING_MS = 1500; // load balancers need that long to notice that `/ready` says no
+const LONGEST_STOP_MS = 10_000; // from the signal on; then what is left is ended
+const MOST_WAITING = 511; // connections to be accepted, unless `listen` is told otherwise
 
 /** Aborted by SIGTERM, SIGINT or a word of the primary. The same signal once more ends the process at once. */
 export function stopSignal(): AbortSignal {
