@@ -21,7 +21,7 @@ import { type Visit, visitor } from "./support/visitors.js";
 vi.setConfig({ maxConcurrency: 4 });
 
 const EXPRESS_LOGIN = "examples/express-login/dist/server.js";
-const forTrying = parseEnv(readFileSync(join(root, "examples/express-login/sandbox.env"), "utf8"));
+const forTrying = parseEnv(readFileSync(join(root, "examples/express-login/.env.example"), "utf8"));
 
 /** What the contract promises: so long new connections are accepted, and after so long all is over. */
 const ACCEPTING_MS = 1000;

@@ -15,7 +15,7 @@ const service = {
   RETAIL_POS_REDIRECT_URI: "https://shelfview.example/auth/retail-pos/callback",
 };
 const deployed = { ...service, SESSION_SECRET: "a session secret of 32 characters" };
-const forTrying = parseEnv(readFileSync(new URL("../sandbox.env", import.meta.url), "utf8"));
+const forTrying = parseEnv(readFileSync(new URL("../.env.example", import.meta.url), "utf8"));
 
 test("for trying are the sandbox's", async () => {
   const { authUrl, baseUrl, clientId, clientSecret, redirectUri } = settingsFrom(forTrying).service;
