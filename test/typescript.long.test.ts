@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packAll } from "../scripts/pack.mjs";
-import { blocksOf, tablesOf } from "./support/docs/documents.js";
+import { blocksOf, programIn, tablesOf } from "./support/docs/documents.js";
 import { type Compilers, installCompilers } from "./support/packed/compilers.js";
 import { outputOf, problemsOf } from "./support/packed/project.js";
 import { newStarter, type Starter } from "./support/packed/starter.js";
@@ -27,16 +27,25 @@ const [[, , ...versions] = [], ...rows] = tablesOf(document)[0] ?? [];
 let compilers: Compilers;
 let starter: Starter;
 let withExpress4: Starter;
+/** Its program has another `User`. */
+let accounts: Starter;
 
 beforeAll(async () => {
   const packed = await packAll(folder);
   const ours = Object.fromEntries([...packed].map(([name, file]) => [name, `file:${file}`]));
   const needed = Object.fromEntries(Object.entries({ ...newest, ...ours }).filter(isNeeded));
   const express4 = { express: "^4.21.0", "@types/express": "^4.17.0" };
-  [compilers, starter, withExpress4] = await Promise.all([
+  [compilers, starter, withExpress4, accounts] = await Promise.all([
     installCompilers(versions),
     newStarter(join(folder, "express-5"), programs, needed),
     newStarter(join(folder, "express-4"), programs, { ...needed, ...express4 }),
+    newStarter(
+      join(folder, "accounts"),
+      new Map([
+        ["accounts.ts", programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts")],
+      ]),
+      needed,
+    ),
   ]);
 }, patience);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -79,6 +88,15 @@ test.each([versions[0], versions.at(-1)])(
   async (version) => {
     const settings = settingsIn('"module": "nodenext"');
     expect(await withExpress4.compile(compilers.get(version ?? ""), settings, "module")).toEqual([]);
+  },
+  patience,
+);
+
+test.each(versions)(
+  "TypeScript %s compiles the program of docs/accounts.md",
+  async (version) => {
+    const settings = settingsIn('"module": "nodenext"');
+    expect(await accounts.compile(compilers.get(version), settings, "module")).toEqual([]);
   },
   patience,
 );

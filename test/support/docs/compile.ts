@@ -14,6 +14,8 @@ const readers = {
   hono: { strict: false, names: "names-hono.d.mts" },
   /** TypeScript is for those who want to know. */
   typescript: { strict: true, names: "names-express.d.mts" },
+  /** A whole program, whose `User` is another one. */
+  accounts: { strict: true, names: "drivers.d.mts" },
 } as const;
 
 type Reader = keyof typeof readers;
@@ -41,6 +43,7 @@ export function compilerProblems(blocks: readonly Block[]): Map<Block, string[]>
 }
 
 function readerOf({ document, heading, language }: Block): Reader {
+  if (document === "docs/accounts.md") return "accounts";
   if (language === "ts") return "typescript";
   const framework = /koa|fastify|hono/i.exec(document + heading)?.[0].toLowerCase();
   return (framework as Reader | undefined) ?? "express";
@@ -67,6 +70,7 @@ function compile(reader: Reader, blocks: Files) {
     ...{
       strict,
       exactOptionalPropertyTypes: strict,
+      noUncheckedIndexedAccess: strict,
       allowJs: true,
       checkJs: !strict,
       experimentalDecorators: true,
@@ -76,7 +80,7 @@ function compile(reader: Reader, blocks: Files) {
   const support = join(root, "test", "support", "docs");
   const files = [
     ...blocks.keys(),
-    join(support, "names.d.mts"),
+    ...(reader === "accounts" ? [] : [join(support, "names.d.mts")]),
     join(support, names),
     join(support, "drivers.d.mts"),
   ];

@@ -16,6 +16,7 @@ const careful = {
   lib: ["es2022"],
   types: ["node"],
   strict: true,
+  noUncheckedIndexedAccess: true,
   exactOptionalPropertyTypes: true,
   esModuleInterop: true,
   skipLibCheck: false,

@@ -1,0 +1,132 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
+import { transformSync } from "rolldown/utils";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Browser, browser } from "./support/browser.js";
+import { type RunningCommand, startCommand } from "./support/command.js";
+import { programIn, root } from "./support/docs/documents.js";
+import { freePort } from "./support/listen.js";
+
+// The program of docs/accounts.md, as it stands there, beside a sandbox. typescript.long.test.ts compiles it.
+
+const program = programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts");
+const store = "harbour-coffee";
+const espresso = "House espresso, 250 g";
+let sandbox: Sandbox;
+let origin: string;
+let app: RunningCommand;
+
+beforeEach(async () => {
+  const port = await freePort();
+  origin = `http://localhost:${port}`;
+  const redirectUri = `${origin}/auth/retail-pos/callback`;
+  sandbox = await startSandbox({ redirectUri });
+  const folder = join(root, "node_modules", ".accounts"); // there, so that the packages are found
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${port}.mjs`);
+  writeFileSync(file, transformSync("accounts.ts", program).code);
+  const { authUrl, baseUrl, application } = sandbox;
+  app = startCommand(file, [], {
+    env: {
+      PORT: String(port),
+      RETAIL_POS_AUTH_URL: authUrl,
+      RETAIL_POS_BASE_URL: baseUrl,
+      RETAIL_POS_CLIENT_ID: application.clientId,
+      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+      RETAIL_POS_REDIRECT_URI: redirectUri,
+    },
+  });
+  await app.printed(/Open http/);
+});
+afterEach(async () => {
+  app.child.kill("SIGKILL");
+  await app.ended;
+  await sandbox.close();
+});
+
+const open = (person: Browser, path: string) => person.open(new URL(path, origin));
+const post = (person: Browser, path: string) => person.open(new URL(path, origin), { method: "POST" });
+
+async function logIn(id: string): Promise<Browser> {
+  const person = browser();
+  expect((await post(person, `/log-in/${id}`)).location).toBe("/stores");
+  return person;
+}
+
+async function connect(person: Browser, domainPrefix = store): Promise<URL> {
+  const { location } = await open(person, "/auth/retail-pos");
+  const callback = sandbox.consent(location, domainPrefix);
+  expect((await person.open(callback)).location).toBe(`/stores/${domainPrefix}`);
+  return callback;
+}
+
+test("a person connects stores and stays who they are; to a stranger a store does not exist", async () => {
+  expect((await open(browser(), "/stores")).body).toContain("Log in first");
+  const [ada, eve] = [await logIn("ada"), await logIn("eve")];
+  await connect(ada);
+  await connect(ada, "rosas-bikes");
+  const { body } = await open(ada, "/stores");
+  expect(body).toContain(`href="/stores/${store}"`);
+  expect(body).toContain('href="/stores/rosas-bikes"');
+  expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
+
+  const before = sandbox.requests.length;
+  expect((await open(eve, `/stores/${store}`)).status).toBe(404);
+  expect((await post(eve, `/stores/${store}/disconnect`)).status).toBe(404);
+  expect((await open(eve, "/stores")).body).not.toContain(store);
+  expect(sandbox.requests).toHaveLength(before);
+});
+
+test("a store of two people is forgotten when the second of them disconnects it", async () => {
+  const [ada, bob] = [await logIn("ada"), await logIn("bob")];
+  await connect(ada);
+  await connect(bob);
+  expect((await post(ada, `/stores/${store}/disconnect`)).location).toBe("/stores");
+  expect((await open(ada, `/stores/${store}`)).status).toBe(404);
+  expect((await open(bob, `/stores/${store}`)).body).toContain(espresso);
+  await post(bob, `/stores/${store}/disconnect`);
+  expect((await open(bob, `/stores/${store}`)).status).toBe(404);
+});
+
+test("Back after approving leads to the store; of a store that is not theirs people learn nothing", async () => {
+  const [ada, eve] = [await logIn("ada"), await logIn("eve")];
+  const callback = await connect(ada);
+  expect((await ada.open(callback)).location).toBe(`/stores/${store}`);
+  expect((await eve.open(callback)).body).toContain("We could not match this login");
+  expect(sandbox.tokenRequests()).toHaveLength(1);
+});
+
+describe("a page says", () => {
+  test.each([
+    ["that the access was declined", "error=access_denied", 403, "You declined the access"],
+    ["that the answer was damaged", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
+  ])("%s", async (_case, query, status, words) => {
+    const answer = await open(await logIn("ada"), `/auth/retail-pos/callback?${query}`);
+    expect(answer.status).toBe(status);
+    expect(answer.body).toContain(words);
+    expect(answer.body).toContain('href="/auth/retail-pos"');
+    expect(app.output()).toContain("A store was not connected");
+  });
+
+  test("that the service failed", async () => {
+    const ada = await logIn("ada");
+    const { location } = await open(ada, "/auth/retail-pos");
+    const state = new URL(location).searchParams.get("state");
+    const answer = await open(ada, `/auth/retail-pos/callback?error=server_error&state=${state}`);
+    expect(answer.status).toBe(502);
+    expect(answer.body).toContain("The service could not log you in");
+  });
+
+  test("that a store has to be connected again, and connecting it once more is all it needs", async () => {
+    const ada = await logIn("ada");
+    await connect(ada);
+    sandbox.refuse(store);
+    sandbox.expire(store);
+    const answer = await open(ada, `/stores/${store}`);
+    expect(answer.status).toBe(401);
+    expect(answer.body).toContain('<a href="/auth/retail-pos">Connect again</a>');
+    await connect(ada);
+    expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
+  });
+});
