@@ -10,7 +10,6 @@ import { alertsTable, metricsTable } from "./tables.js";
 export function monitoringFiles(read: (path: string) => string): Map<string, string> {
   const folder = "packages/opentelemetry";
   const readme = `${folder}/README.md`;
-  const operating = "docs/operating.md";
   return new Map([
     [`${folder}/alerts.yml`, alertsFile()],
     [`${folder}/dashboard.json`, dashboardFile()],
@@ -22,7 +21,6 @@ export function monitoringFiles(read: (path: string) => string): Map<string, str
         alertsTable("../../docs/runbooks.md"),
       ),
     ],
-    [operating, between(read(operating), "alerts", alertsTable("runbooks.md"))],
   ]);
 }
 
