@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { root } from "../support/sources.js";
+import { MUTANTS } from "./mutants.js";
 import { PROMISES } from "./promises.js";
 
 const document = readFileSync(`${root}docs/guarantees.md`, "utf8");
@@ -21,4 +22,11 @@ test("each command that it names is there", () => {
 test("it makes no other promise", () => {
   const rows = document.match(/^\| [A-Z].* \| `pnpm explore/gm);
   expect(rows).toHaveLength(Object.keys(PROMISES).length);
+});
+
+test("it counts the mutants, and names those that the search need not show", () => {
+  const argued = MUTANTS.filter(({ equivalent }) => equivalent !== undefined).map(({ name }) => `"${name}"`);
+  const caught = MUTANTS.length - argued.length;
+  expect(document).toContain(`${MUTANTS.length} mistakes in core, ${caught} caught, ${argued.length} not.`);
+  expect(document.match(/^- \*\*Mutants\*\*.*/m)?.[0].match(/"[^"]+"/g)).toEqual(argued);
 });
