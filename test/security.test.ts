@@ -2,11 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { filesIn } from "./support/files.js";
 
-// SECURITY.md claims nothing that no test shows: every test it names is there, under that name.
+// docs/threat-model.md claims nothing that no test shows: every test it names is there, under that name.
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const document = read("SECURITY.md");
+const document = read("docs/threat-model.md");
 
 interface Reference {
   readonly file: string;
@@ -30,6 +31,11 @@ test("the page was read: it has rows, and tests by name and by file", () => {
   expect(attacksIn(document).length).toBeGreaterThan(10);
   expect(references.filter(({ title }) => title).length).toBeGreaterThan(20);
   expect(references.filter(({ title }) => !title).length).toBeGreaterThan(3);
+});
+
+test("it counts the property tests", () => {
+  const files = ["packages", "test"].flatMap(filesIn).filter((file) => file.endsWith("property.test.ts"));
+  expect(document).toContain(` ${files.length} property tests`);
 });
 
 test("a test that was renamed, or a file that was moved, would be noticed", () => {
@@ -73,9 +79,9 @@ function isThere({ file, title }: Reference): boolean {
   return ['"', "'", "`"].some((quote) => source.includes(quote + title));
 }
 
-/** The rows of the table under "Who could want what": attack, what stops it, shown by. */
+/** The rows of the table under "Attacks": attack, what stops it, shown by. */
 function attacksIn(text: string): [attack: string, shownBy: string][] {
-  const [, section = ""] = text.split(/^## Who could want what$/m);
+  const [, section = ""] = text.split(/^## Attacks$/m);
   const [table = ""] = section.split(/^## /m);
   const rows = table.split("\n").filter((line) => /^\| (?!attack|---)/.test(line.replace(/^\|---/, "| ---")));
   return rows.map((row) => {
