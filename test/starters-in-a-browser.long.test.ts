@@ -18,7 +18,7 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
   });
   afterAll(() => browser?.close());
 
-  // For the one with accounts see many-stores.test.ts.
+  // For the one with accounts see many-stores.long.test.ts.
   const withPages = starters.filter(({ hasPages, hasAccounts }) => hasPages && !hasAccounts);
 
   test.each(withPages)(
