@@ -1,4 +1,5 @@
 // Starts the sandbox and the Express example in one process, and says what to open. Ctrl-C ends both.
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { openStore } from "../examples/express-login/dist/store.js";
 import { startSandbox } from "../packages/sandbox/dist/index.js";
 
 const sandboxPort = portFrom("SANDBOX_PORT", 4010);
-portFrom("PORT", 3000); // the example's own setting, looked at before anything starts
+const port = portFrom("PORT", 3000);
 // Short, so that one can watch tokens being renewed in the console.
 const lifetimeMs = 60_000;
 
@@ -16,18 +17,23 @@ const lifetimeMs = 60_000;
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-demo-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-const settings = settingsFrom({ PORT: process.env.PORT, DATABASE_FILE: join(folder, "login.sqlite") });
-const { redirectUri } = settings.service;
+const redirectUri = `http://localhost:${port}/auth/retail-pos/callback`;
 const sandbox = await startSandbox({ port: sandboxPort, lifetimeMs, redirectUri }).catch(giveUp);
-const { authUrl, baseUrl } = sandbox;
+const settings = settingsFrom({
+  PORT: String(port),
+  DATABASE_FILE: join(folder, "login.sqlite"),
+  RETAIL_POS_AUTH_URL: sandbox.authUrl,
+  RETAIL_POS_BASE_URL: sandbox.baseUrl,
+  RETAIL_POS_CLIENT_ID: sandbox.application.clientId,
+  RETAIL_POS_CLIENT_SECRET: sandbox.application.clientSecret,
+  RETAIL_POS_REDIRECT_URI: redirectUri,
+  SESSION_SECRET: randomBytes(32).toString("hex"),
+});
 const { tokens, sessions } = await openStore(settings);
-const app = createApp(
-  { ...settings, service: { ...settings.service, authUrl, baseUrl } },
-  { ...tokens, sessions },
-);
-const server = app.listen(settings.PORT, "127.0.0.1", (error) => {
+const app = createApp(settings, { ...tokens, sessions });
+const server = app.listen(port, "127.0.0.1", (error) => {
   if (error) giveUp(error);
-  const app = `http://localhost:${settings.PORT}`;
+  const app = `http://localhost:${port}`;
   const width = Math.max(app.length, sandbox.url.length);
   console.log(`
   Open     ${app.padEnd(width)}    and log in with a store
