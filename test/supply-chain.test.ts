@@ -99,7 +99,8 @@ describe.each(folders)("%s", (folder) => {
   test("every file of code comes from a source that is there and is no test", () => {
     const code = (packed.get(manifest.name) ?? []).filter((file) => file.startsWith("dist/"));
     for (const file of code) {
-      if (folder === "core" && /^dist\/shared\.js/.test(file)) continue; // what its two entries share (scripts/bundle.mjs)
+      // What core's two entries share (scripts/bundle.mjs).
+      if (folder === "core" && /^dist\/shared\.js/.test(file)) continue;
       const source = file.replace(/^dist\//, "src/").replace(/\.(js|d\.ts)(\.map)?$/, ".ts");
       expect(existsSync(`${root}/packages/${folder}/${source}`), `${file} has no ${source}`).toBe(true);
       expect(source).not.toMatch(/\.test\.ts$|\/testing\//);
