@@ -87,15 +87,10 @@ export function createApp(
 const protectiveHeaders = (authUrl: string, isHttps: boolean) =>
   helmet({
     contentSecurityPolicy: {
-      useDefaults: false,
       directives: {
-        defaultSrc: ["'self'"],
-        imgSrc: ["'self'", "data:"], // Pico's marks
-        baseUri: ["'none'"],
         // A form may lead to a login, and a browser asks this of every redirect that follows.
         formAction: ["'self'", new URL(authUrl).origin],
-        frameAncestors: ["'none'"],
-        objectSrc: ["'none'"],
+        upgradeInsecureRequests: isHttps ? [] : null,
       },
     },
     referrerPolicy: { policy: "same-origin" }, // with helmet's default, our own forms would come with `Origin: null`

@@ -1,6 +1,6 @@
 import { retailFetch } from "@retail-pos/fetch";
 import { openClient, openDatabase } from "./database.js";
-import { inWords, pullAll } from "./pull-all.js";
+import { pullAll } from "./pull-all.js";
 import { settingsFrom } from "./settings.js";
 
 // A process of its own, started once a night by a timer of the machine. It pulls from all stores, and ends. The exit
@@ -24,7 +24,7 @@ try {
     storesAtOnce: settings.STORES_AT_ONCE,
     signal: stopping.signal,
   });
-  console.log(inWords(report));
+  console.log("Nightly run:", JSON.stringify(report));
   if (report.unreadable > 0) process.exitCode = 1;
 } catch (error) {
   console.error("The run could not go on:", error);

@@ -80,13 +80,3 @@ function stopsAll(error: unknown): boolean {
   if (isRetailPosError(error)) return error.code === "store_failed" || error.code === "client_refused";
   return error instanceof Error && error.name === "SqliteError";
 }
-
-/** One line, for whoever looks in the morning. */
-export function inWords(report: Awaited<ReturnType<typeof pullAll>>): string {
-  const { stores, pulled, products, refused, unreadable, failed, swept, isStopped } = report;
-  return [
-    `Nightly run: ${pulled} of ${stores} stores pulled with ${products} products`,
-    `${refused} to be connected again by their people, ${unreadable} with tokens that cannot be read`,
-    `${failed} failed, ${swept} removed that had no member${isStopped ? ", stopped before the end" : ""}.`,
-  ].join("; ");
-}

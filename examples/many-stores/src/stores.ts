@@ -6,7 +6,7 @@ import { requireLogin } from "./accounts.js";
 import type { Parts } from "./connect.js";
 import { waitOf } from "./problem-page.js";
 import type { Store } from "./records.js";
-import { ApiError, PAGE_SIZE, type Product, readName, readPage } from "./store-api.js";
+import { ApiError, PAGE_SIZE, type Product, readPage } from "./store-api.js";
 
 declare global {
   namespace Express {
@@ -53,16 +53,9 @@ export function storeRoutes({ client, records, memberships, clock }: Omit<Parts,
     });
   }
 
-  async function showProducts(req: Request, res: Response): Promise<void> {
-    const { ownStore: store, retailPos } = req;
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    const isNamed = store?.name !== retailPos.domainPrefix;
-    const [products, name] = await Promise.all([
-      readPage(retailPos, 1, signal),
-      isNamed ? undefined : readName(retailPos, signal),
-    ]);
-    if (name !== undefined) records.nameStore(retailPos.domainPrefix, name);
-    res.render("store", { store: { ...store, ...(name && { name }) }, ...shelf(products), readAt: clock() });
+  async function showProducts({ ownStore, retailPos }: Request, res: Response): Promise<void> {
+    const products = await readPage(retailPos, 1, AbortSignal.timeout(PATIENCE_MS));
+    res.render("store", { store: ownStore, ...shelf(products), readAt: clock() });
   }
 
   /** If the store cannot be asked now, its page shows what the nightly job found, and says so. */
