@@ -132,7 +132,7 @@ describe.skipIf(!executablePath)("two people with a browser each", () => {
     const faults: string[] = [];
     const look = async (path?: string) => {
       if (path !== undefined) await ada.goto(origin + path);
-      const found = await faultsSeenOn(ada);
+      const found = [...(await faultsSeenOn(ada)), ...(await tooSmallOn(ada))];
       faults.push(...found.map((fault) => `${new URL(ada.url()).pathname}, ${fault}`));
       await ada.setViewportSize({ width: 1280, height: 720 });
     };
@@ -188,6 +188,15 @@ describe.skipIf(!executablePath)("two people with a browser each", () => {
     await page.getByRole("button", { name: "Disconnect store" }).click();
   }
 });
+
+/** What a thumb on a phone cannot hit well: what is to be pressed and is less than 44 pixels high. */
+async function tooSmallOn(page: Page): Promise<string[]> {
+  await page.setViewportSize({ width: 390, height: 720 });
+  return page.evaluate<string[]>(`
+    [...document.querySelectorAll("a, button, input")]
+      .filter((each) => each.getBoundingClientRect().height < 44)
+      .map((each) => "is too small for a thumb: " + each.outerHTML)`);
+}
 
 async function approve(page: Page, domainPrefix: string): Promise<void> {
   await page.locator(`input[value="${domainPrefix}"]`).check({ force: true });

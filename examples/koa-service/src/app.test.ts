@@ -169,12 +169,33 @@ describe("the settings", () => {
     ["no id", { RETAIL_POS_CLIENT_ID: undefined }, "RETAIL_POS_CLIENT_ID is missing"],
     ["no service", { RETAIL_POS_AUTH_URL: undefined }, "RETAIL_POS_AUTH_URL is missing"],
     ["another path", { RETAIL_POS_REDIRECT_URI: "https://stock.example/oauth" }, "must have the path"],
+    ["no address", { HOST: "here" }, "HOST must be an IP address"],
     ["no port", { PORT: "eighty" }, "PORT must be a whole number from 0 to 65535"],
     ["a proxy that is not believed", { TRUST_PROXY: "0" }, "TRUST_PROXY must be a whole number from 1 to 10"],
     ["a retailer from nowhere", { RETAILER_FROM: "none" }, "RETAILER_FROM"],
   ])("are refused there: %s", (_case, wrong, named) => {
     expect(() => settingsFrom({ ...deployed, ...wrong })).toThrow(named);
   });
+
+  test.each(["localhost:3000", "127.1.2.3:80", "[::1]:3000", "shop.localhost"])(
+    "need no session secret on this machine: %s",
+    (host) => {
+      const RETAIL_POS_REDIRECT_URI = `http://${host}/auth/retail-pos/callback`;
+      expect(() =>
+        settingsFrom({ ...deployed, RETAIL_POS_REDIRECT_URI, SESSION_SECRET: undefined }),
+      ).not.toThrow();
+    },
+  );
+
+  test.each(["localhost.evil.example", "127.0.0.1.evil.example", "notlocalhost", "10.0.0.1", "[::2]"])(
+    "need one for people from elsewhere: %s",
+    (host) => {
+      const RETAIL_POS_REDIRECT_URI = `https://${host}/auth/retail-pos/callback`;
+      expect(() => settingsFrom({ ...deployed, RETAIL_POS_REDIRECT_URI, SESSION_SECRET: undefined })).toThrow(
+        "SESSION_SECRET is missing",
+      );
+    },
+  );
 
   test("in production have no default, also if none is given", () => {
     const forgotten = () => settingsFrom({ NODE_ENV: "production" });

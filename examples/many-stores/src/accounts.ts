@@ -40,7 +40,10 @@ export function accountRoutes(
   router.get(["/log-in", "/sign-up"], (_req, res) => showForm(res));
   // An office may share an address. Who guesses elsewhere must not lock anybody out.
   const perAddress = limitTo(50, { keyGenerator: (req) => addressOf(req) });
-  const perAccount = limitTo(10, { keyGenerator: (req) => `${addressOf(req)} ${req.body.email}` });
+  const perAccount = limitTo(10, {
+    keyGenerator: (req) => `${addressOf(req)} ${req.body.email}`,
+    skipSuccessfulRequests: true,
+  });
   router.post("/log-in", perAddress, wellFormed, perAccount, async (req, res, next) => {
     const { email, password } = req.body as Form;
     const found = records.personByEmail(email);

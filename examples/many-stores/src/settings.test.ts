@@ -44,6 +44,49 @@ test("in production have no default, also if none is given", () => {
   expect(() => settingsFrom({ NODE_ENV: "production", ...deployed })).not.toThrow();
 });
 
+const sandboxs = {
+  RETAIL_POS_CLIENT_ID: "sandbox-application",
+  RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret",
+  SESSION_SECRET: undefined,
+};
+const at = (address: string) => ({ RETAIL_POS_REDIRECT_URI: `${address}/auth/retail-pos/callback` });
+
+test.each(["localhost:3000", "127.0.0.1", "127.1.2.3:80", "[::1]:3000", "shop.localhost"])(
+  "take the sandbox's application for people on this machine: %s",
+  (host) => {
+    for (const scheme of ["http", "https"])
+      expect(() => settingsFrom({ ...deployed, ...sandboxs, ...at(`${scheme}://${host}`) })).not.toThrow();
+  },
+);
+
+test.each(["localhost.evil.example", "127.0.0.1.evil.example", "notlocalhost", "10.0.0.1", "[::2]"])(
+  "take it for nobody else: %s",
+  (host) => {
+    const attempt = () => settingsFrom({ ...deployed, ...sandboxs, ...at(`https://${host}`) });
+    for (const name of [
+      "RETAIL_POS_CLIENT_ID is the",
+      "RETAIL_POS_CLIENT_SECRET is the",
+      "SESSION_SECRET is",
+    ])
+      expect(attempt).toThrow(name);
+  },
+);
+
+test.each(["http", "-1", "3.5", "0x10", "1e3", "65536", "3000 "])("take %j for no port", (PORT) => {
+  expect(() => settingsFrom({ PORT })).toThrow("PORT must be a whole number from 0 to 65535");
+});
+
+test.each([
+  "",
+  "/",
+  "/auth/retail-pos/callback/",
+  "/shop/auth/retail-pos/callback",
+  "/?to=/auth/retail-pos/callback",
+])("take no callback at which there is no page: %j", (path) => {
+  const RETAIL_POS_REDIRECT_URI = `https://shelfview.example${path}`;
+  expect(() => settingsFrom({ ...deployed, RETAIL_POS_REDIRECT_URI })).toThrow("must have the path");
+});
+
 test("have the keys that seal tokens, the first one first", () => {
   const TOKEN_KEYS = `2026-02:${KEY}, 2026-01:${KEY}`;
   expect(settingsFrom({ TOKEN_KEYS }).TOKEN_KEYS).toEqual([
@@ -65,6 +108,7 @@ describe("are refused there:", () => {
     ["no service", { RETAIL_POS_AUTH_URL: undefined }, "RETAIL_POS_AUTH_URL is missing"],
     ["a proxy that is not believed", { TRUST_PROXY: "0" }, "TRUST_PROXY must be"],
     ["another path", { RETAIL_POS_REDIRECT_URI: "https://shelfview.example/oauth" }, "must have the path"],
+    ["no address", { HOST: "here" }, "HOST must be an IP address"],
     ["no port", { PORT: "hunter2" }, "PORT must be a whole number from 0 to 65535"],
     ["a service that is no address", { RETAIL_POS_BASE_URL: "hunter2" }, "RETAIL_POS_BASE_URL"],
     [

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { settingsFromEnv } from "@retail-pos/core";
 import { cleanEnv, EnvMissingError, makeValidator, str } from "envalid";
@@ -38,7 +39,7 @@ export function settingsFrom(variables: NodeJS.ProcessEnv) {
       RETAIL_POS_CLIENT_SECRET: ours,
       RETAIL_POS_REDIRECT_URI: callback(),
       PORT: wholeNumber(0, 65_535)({ default: 3000 }),
-      HOST: str({ default: isHere ? "127.0.0.1" : "0.0.0.0" }),
+      HOST: address({ default: isHere ? "127.0.0.1" : "0.0.0.0" }),
       TRUST_PROXY: wholeNumber(proxies, 10)({ default: proxies }),
       SESSION_SECRET: isHere
         ? str({ default: "good enough for people on this machine" })
@@ -59,6 +60,7 @@ const notOfSandbox = makeValidator((text) =>
 const callback = makeValidator((text) =>
   urlOf(text)?.pathname === CALLBACK ? text : wrong(`must have the path ${CALLBACK}`),
 );
+const address = makeValidator((text) => (isIP(text) ? text : wrong("must be an IP address")));
 const secretBeside = (clientSecret = "") =>
   makeValidator((text) => {
     if (text.length < 32) return wrong("must be 32 characters or more");
