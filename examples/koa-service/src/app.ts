@@ -69,7 +69,7 @@ function loggedIn(ctx: Context): string | undefined {
   return ctx.state.user?.domainPrefix;
 }
 
-/** Only where nobody but the gateway reaches us: whoever can set this header can be any store. */
+/** Only if no other program than the gateway reaches us: this header may name any store. */
 function namedByGateway(ctx: Context): string {
   return ctx.get("x-store");
 }

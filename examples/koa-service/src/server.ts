@@ -16,7 +16,7 @@ const LONGEST_ANSWER_MS = 4000;
 const settings = settingsFrom(process.env);
 const stopping = new AbortController();
 mkdirSync(dirname(settings.DATABASE_FILE), { recursive: true });
-// It holds tokens: nobody else on this machine may read it.
+// It holds tokens: other users of this machine must not read it.
 writeFileSync(settings.DATABASE_FILE, "", { flag: "a", mode: 0o600 });
 const database = new Database(settings.DATABASE_FILE);
 const app = createApp(settings, {

@@ -51,7 +51,7 @@ export function settingsFrom(variables: NodeJS.ProcessEnv) {
     },
     { reporter: refuse },
   );
-  // Whoever reaches us behind a gateway can be any store: see namedByGateway().
+  // A request behind a gateway may name any store: see namedByGateway().
   const HOST = isBehindGateway ? "127.0.0.1" : env.HOST;
   return { ...env, HOST, service: { ...settingsFromEnv(all), redirectUri: env.RETAIL_POS_REDIRECT_URI } };
 }

@@ -117,8 +117,8 @@ const twoAtOnce = pLimit(2);
 const hashOf = (password: string) => twoAtOnce(() => hash(password.normalize("NFKC")));
 
 /** Takes as long if there is no such person, so that its answer does not tell who has an account. */
-async function isPassword(password: string, hashed = NOBODYS): Promise<boolean> {
+async function isPassword(password: string, hashed = OF_NO_PERSON): Promise<boolean> {
   return twoAtOnce(() => verify(hashed, password.normalize("NFKC")));
 }
 
-const NOBODYS = await hashOf(crypto.randomUUID());
+const OF_NO_PERSON = await hashOf(crypto.randomUUID());

@@ -93,7 +93,7 @@ describe("the application", () => {
     expect((await ada.open("/stores")).body).not.toContain("Connect again");
   });
 
-  test("tokens that cannot be read are mended by a login, and the log names them", async () => {
+  test("tokens that cannot be read are replaced by connecting again, and the log names them", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const ada = await site.person("ada@example.com", store);
     await damage((set) => ({ ...set, refreshToken: "" }));
@@ -354,7 +354,7 @@ describe("connecting a store", () => {
     expect(site.sandbox.tokenRequests()).toHaveLength(0);
   });
 
-  test("whoever is logged in has to log out before another account logs in here", async () => {
+  test("a person who is logged in has to log out before another account logs in here", async () => {
     const ada = await site.person("ada@example.com");
     await site.person("bob@example.com");
     const answer = await ada.post("/log-in", { email: "bob@example.com", password: PASSWORD });

@@ -12,7 +12,7 @@ import type { Settings } from "./settings.js";
 /** Tokens, sessions and the application's own tables, in one file. The server and the nightly job each open it. */
 export function openDatabase({ DATABASE_FILE: file, TOKEN_KEYS: keys }: OfFile, clock = Date.now) {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, "", { flag: "a", mode: 0o600 }); // it holds tokens: nobody else on this machine may read it
+  writeFileSync(file, "", { flag: "a", mode: 0o600 }); // it holds tokens: other users of this machine must not read it
   const tokens = new Sqlite(file); // its own connection: a transaction on a shared one would include its writes
   const others = new Sqlite(file, { timeout: 5000 }); // waits so long while the other process writes
   const { store, lock } = sqliteTokens({ database: tokens });

@@ -5,15 +5,15 @@ import type { Records } from "./records.js";
  * Joining and leaving a store. A store has one set of tokens, however many people have it, so two rules hold:
  *
  * - A membership is written before the store's tokens are kept.
- * - The last member who leaves removes the tokens first and their membership last, and nobody joins meanwhile.
+ * - The last member who leaves removes the tokens first and their membership last, and no one can join meanwhile.
  *
- * So nobody loses fresh tokens because somebody else leaves. If the process is killed between two steps, a membership
- * without tokens is left: its owner connects or disconnects the store once more.
+ * So a person who leaves never removes the fresh tokens of another. If the process is killed between two steps, a
+ * membership without tokens is left: its owner connects or disconnects the store once more.
  *
  * @param lock that of the tokens, which holds in every process.
  */
 export function memberships(client: Pick<RetailPos, "disconnect">, records: Records, lock: Lock) {
-  const alone = <T>(store: string, work: () => T | Promise<T>) =>
+  const locked = <T>(store: string, work: () => T | Promise<T>) =>
     lock(`members of ${store}`, async () => work());
 
   async function forget(store: string): Promise<void> {
@@ -23,11 +23,11 @@ export function memberships(client: Pick<RetailPos, "disconnect">, records: Reco
 
   return {
     /** Somebody connected a store. To be called before its tokens are kept. */
-    join: (personId: string, store: string) => alone(store, () => records.addMembership(personId, store)),
+    join: (personId: string, store: string) => locked(store, () => records.addMembership(personId, store)),
 
     /** Somebody disconnects a store. The last member takes its tokens along. */
     leave: (personId: string, store: string) =>
-      alone(store, async () => {
+      locked(store, async () => {
         if (!records.storeOf(personId, store)) return; // left in another tab
         if (records.countMembers(store) === 1) await forget(store);
         else records.removeMembership(personId, store);
@@ -35,7 +35,7 @@ export function memberships(client: Pick<RetailPos, "disconnect">, records: Reco
 
     /** Removes the tokens of a store without members: it was disconnected in one tab and connected in another. */
     sweep: (store: string) =>
-      alone(store, async () => {
+      locked(store, async () => {
         if (records.countMembers(store) > 0) return false;
         await forget(store);
         return true;
