@@ -1,0 +1,2 @@
+/** The text of llms.txt for a README. */
+export function llmsText(readme: string): string;
