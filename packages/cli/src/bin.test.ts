@@ -74,7 +74,7 @@ describe("doctor", () => {
     const { output, ended } = run("doctor", "--callback", callback, url.href);
     expect(await ended).toBe(1);
     expect(output()).toMatch(/problem .*SameSite=Strict/);
-    expect(output()).toContain("Mend: Set sameSite to lax.");
+    expect(output()).toContain("Fix: Set sameSite to lax.");
   });
 
   test("a wrong client secret, from the variable that was named; the secret is not printed", async () => {

@@ -96,7 +96,7 @@ test("what cannot be read is named, the rest is copied: exit code 1, no token", 
   const to = memoryStore();
   const { exitCode, stdout, stderr } = await copy(from, to);
   expect(exitCode).toBe(1);
-  expect(stdout).toBe("2 copied\n1 failed\nNot everything was copied: mend what failed, and run it again.\n");
+  expect(stdout).toBe("2 copied\n1 failed\nNot everything was copied: fix what failed, and run it again.\n");
   expect(stderr).toMatch(/^b: .*access\.value is no bearer token/);
   expect(stderr).not.toContain("canary");
   expect([...(await contentsOf(to)).keys()]).toEqual(["a", "c"]);

@@ -86,7 +86,7 @@ function isAnySeen({ count }: Outcomes): boolean {
 
 function advice(told: Outcomes, to: TokenStore): string {
   const { count } = told;
-  if (count(FAILED) > 0) return "Not everything was copied: mend what failed, and run it again.";
+  if (count(FAILED) > 0) return "Not everything was copied: fix what failed, and run it again.";
   if (!isAnySeen(told)) return "Nothing was found in from. Are the exports from and to swapped?";
   if (count("copied") > 0)
     return "Run it again after everything that writes to the old store has stopped, until it copies none.";

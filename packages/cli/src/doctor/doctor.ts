@@ -136,7 +136,7 @@ function clockFindings({ answers }: Login, consent: Reply): Finding[] {
 }
 
 const MEND_FIRST =
-  "mend what stands above, or put one into the environment variable RETAIL_POS_CLIENT_SECRET";
+  "fix the problems above, or put one into the environment variable RETAIL_POS_CLIENT_SECRET";
 
 async function clientSecretFindings(
   patient: Patient,

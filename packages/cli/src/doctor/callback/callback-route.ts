@@ -10,7 +10,7 @@ import { isOtherSpelling, type StrangersSeen } from "./callback-visits.js";
 
 const CHECK = "callback-route";
 const TOO_SLOW_MS = 2_000;
-const COOKIE_FIRST = "Mend the session's cookie first; this may come from it.";
+const COOKIE_FIRST = "Fix the session's cookie first; this may come from it.";
 const NO_PAGE = "The retailer approves, and sees an error page of the browser.";
 
 /** What else is known when the callback is judged. */

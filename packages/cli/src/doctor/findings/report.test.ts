@@ -25,16 +25,16 @@ One
   ok        All is well.
   warning   Careful.
             The retailer sees this and that.
-            Mend: Do one thing, and then
+            Fix: Do one thing, and then
             quite another one.
 
 Two
   problem   It is broken.
             The retailer sees this and that.
-            Mend: Do one thing, and then
+            Fix: Do one thing, and then
             quite another one.
   skipped   Not tried.
-            Mend: Give --this.
+            Fix: Give --this.
 
 Problems: 1. Warnings: 1. Skipped: 1.
 `);

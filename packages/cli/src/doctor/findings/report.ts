@@ -53,7 +53,7 @@ function summary(groups: readonly Group[], { columns }: Paper): string {
 }
 
 function linesOf({ level, message, effect, mend }: Finding, paper: Paper): string[] {
-  const sentences = [message, effect, mend && `Mend: ${mend}`].filter((sentence) => sentence !== undefined);
+  const sentences = [message, effect, mend && `Fix: ${mend}`].filter((sentence) => sentence !== undefined);
   const lines = sentences.flatMap((sentence) => wrapped(sentence, paper.columns - indent));
   const label = styled(colours[level], level.padEnd(indent - 2), paper);
   return lines.map((line, index) => (index === 0 ? `  ${label}${line}` : " ".repeat(indent) + line));

@@ -42,7 +42,7 @@ export async function comeBack(
   places: Places,
   { strangers, own, isRequestWrong }: CallbackSeen,
 ): Promise<CameBack> {
-  if (isRequestWrong) return notSent(notLooked("Mend the problems above first; then run the doctor again."));
+  if (isRequestWrong) return notSent(notLooked("Fix the problems above first; then run the doctor again."));
   if (!own) {
     const mend =
       "Run the doctor again in a while: the callback did not answer, or a limit of the application's was reached.";
