@@ -25,6 +25,7 @@ import {
   programIn,
   root,
 } from "./support/docs/documents.js";
+import { filesIn } from "./support/files.js";
 
 // What the documents show compiles and runs, the commands they name are there, and their links lead somewhere.
 
@@ -150,6 +151,31 @@ describe("every link leads somewhere:", () => {
     ["packages/core#gone", "there is no such heading"],
   ])("%s would be noticed", (target, problem) => {
     expect(problemWith("README.md", target)).toBe(problem);
+  });
+});
+
+describe("docs/service.md has what the sources cite:", () => {
+  const service = readFileSync(join(root, "docs/service.md"), "utf8");
+  const sources = filesIn("packages").filter((file) => /\/src\/.*\.ts$/.test(file));
+  const one = String.raw`(?:\d\.\d|R\d+|behaviour \d+|section \d+)`;
+  const cited = sources.flatMap((file) =>
+    [
+      ...readFileSync(join(root, file), "utf8").matchAll(new RegExp(`\\((${one}(?:, ${one})*)\\)`, "g")),
+    ].flatMap(([, names = ""]) => names.split(", ")),
+  );
+  const isThere = (name: string) => {
+    const number = name.replace(/^\D+ /, "");
+    if (name.startsWith("behaviour")) return new RegExp(`^${number}\\. `, "m").test(service);
+    if (name.startsWith("section")) return service.includes(`\n## ${number}. `);
+    return new RegExp(String.raw`(?:\*\*|\(|\| )${name.replace(".", "\\.")}\b`).test(service);
+  };
+
+  test.each([...new Set(cited)].sort())("%s", (name) => {
+    expect(isThere(name)).toBe(true);
+  });
+
+  test.each(["3.1", "R9", "behaviour 17", "section 3"])("%s would be noticed", (name) => {
+    expect(isThere(name)).toBe(false);
   });
 });
 

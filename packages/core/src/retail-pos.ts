@@ -58,7 +58,7 @@ export interface RetailPos {
    */
   connect(tokens: TokenSet): Promise<void>;
   /**
-   * Removes the retailer's tokens from the store. The service is not told, because it cannot revoke tokens (section 3).
+   * Removes the retailer's tokens from the store. The service is not told, because it cannot revoke tokens.
    * Other processes may use their cached tokens for `cacheMs`.
    *
    * @throws {InvalidDomainPrefixError}
