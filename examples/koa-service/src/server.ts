@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server } from "node:net";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { sqliteTokens } from "@retail-pos/store-sqlite";
@@ -36,7 +36,8 @@ closeWithGrace(
   async () => {
     stopping.abort(); // `/ready` says no, and every answer ends its connection
     await wait(STILL_SERVING_MS);
-    server.close();
+    // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on one.
+    Server.prototype.close.call(server);
     setTimeout(() => server.closeAllConnections(), LONGEST_ANSWER_MS).unref();
     await once(process, "beforeExit"); // when a renewal that is under way has been saved, too
   },

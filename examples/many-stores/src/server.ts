@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { retailFetch } from "@retail-pos/fetch";
 import closeWithGrace from "close-with-grace";
@@ -26,7 +26,8 @@ closeWithGrace(
   async () => {
     stopping.abort(); // `/ready` says no, and every answer ends its connection
     await wait(STILL_SERVING_MS);
-    server.close();
+    // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on one.
+    Server.prototype.close.call(server);
     setTimeout(() => server.closeAllConnections(), LONGEST_ANSWER_MS).unref();
     await once(process, "beforeExit"); // when a renewal that is under way has been saved, too
   },
