@@ -216,7 +216,7 @@ const ORDER: readonly Mutant[] = [
   swapped(
     "handed out before it is saved",
     "const kept = await held.replace(stored, next, tries);",
-    "void held.replace(stored, next, tries);\n    const kept: TokenSet | undefined = next;",
+    "void held.replace(stored, next, tries);\n  const kept: TokenSet | undefined = next;",
   ),
   swapped(
     "resurrected after a disconnect",
@@ -225,7 +225,7 @@ const ORDER: readonly Mutant[] = [
   ),
   dropped(
     "what somebody else stored is passed over",
-    "if (kept.version !== next.version) return live(held, kept, progress);",
+    "if (kept.version !== next.version) return adopted(kept);",
   ),
   swapped(
     "the new refresh token is forgotten",

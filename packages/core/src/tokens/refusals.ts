@@ -1,19 +1,13 @@
-import type { TokenAnswer } from "../endpoint/token-endpoint.js";
 import type { Progress } from "../platform/progress.js";
 import { sleep } from "../platform/timers.js";
-import {
-  isRetailPosError,
-  NotConnectedError,
-  ReconnectRequiredError,
-  RefusedEarlyError,
-} from "../vocabulary/errors.js";
+import { isRetailPosError, NotConnectedError, RefusedEarlyError } from "../vocabulary/errors.js";
 import { refusalOf, tooEarlyBefore } from "../vocabulary/token-life.js";
 import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens } from "./held-tokens.js";
 
 /** So much later than by this process's reckoning a token ends by the service's, as a rule. */
-const ENDS_WITHIN_MS = 2000;
+export const ENDS_WITHIN_MS = 2000;
 /** A wait is over so soon after its time. */
 const WAKES_WITHIN_MS = 1000;
 
@@ -56,33 +50,23 @@ export async function newerThanRefusedEarly(
 }
 
 /**
- * Renews a token that has ended, at a service that refuses early renewals. The service counts a token's life from its
- * answer, and this process from its request. So the request waits a little, or it would be early once more. The answer
- * may have been slow, or a clock may be wrong: a refusal counts if it comes later than a token request may take.
+ * Waits until an access token has ended so long ago, if it ended just now. A service that refuses early renewals counts
+ * a token's life from its answer, and this process from its request: a request at once would be early once more.
+ *
+ * @returns whether there was something to wait for: then the store has to be asked again.
  */
-export async function renewSurelyEnded(
+export async function untilEndedFor(
+  ms: number,
   held: HeldTokens,
   { access }: TokenSet,
-  { clock, timeoutMs }: Application,
+  { clock }: Application,
   progress: Progress,
-  request: () => Promise<TokenAnswer>,
-): Promise<TokenAnswer> {
-  const untilEndedFor = async (ms: number) => {
-    const leftMs = held.isRejected(access.value) ? 0 : (access.expiresAt ?? 0) + ms - clock();
-    const isInDoubt = leftMs > 0 && leftMs <= ms;
-    if (!isInDoubt) return false;
-    progress.next(leftMs + WAKES_WITHIN_MS);
-    await sleep(leftMs);
-    return true;
-  };
-  await untilEndedFor(ENDS_WITHIN_MS);
-  try {
-    return await request();
-  } catch (error) {
-    const isRefusal = error instanceof ReconnectRequiredError;
-    if (!isRefusal || !(await untilEndedFor(ENDS_WITHIN_MS + timeoutMs))) throw error;
-    return request();
-  }
+): Promise<boolean> {
+  const leftMs = held.isRejected(access.value) ? 0 : (access.expiresAt ?? 0) + ms - clock();
+  if (leftMs <= 0 || leftMs > ms) return false;
+  progress.next(leftMs + WAKES_WITHIN_MS);
+  await sleep(leftMs);
+  return true;
 }
 
 /** The error for a renewal that would be refused early once more. */

@@ -16,7 +16,13 @@ import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import { lateAnswers } from "./late-answers.js";
-import { newerThanRefused, newerThanRefusedEarly, renewSurelyEnded, tooEarly } from "./refusals.js";
+import {
+  ENDS_WITHIN_MS,
+  newerThanRefused,
+  newerThanRefusedEarly,
+  tooEarly,
+  untilEndedFor,
+} from "./refusals.js";
 import { noteFailure, noteLimit, uselessness } from "./renewal-failures.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
@@ -41,8 +47,9 @@ const REQUEST_ENDS_WITHIN_MS = 1000;
 const LOOKS_WITHIN_MS = 1000;
 
 export function renewals(app: Application): Renewals {
-  const { endpoint, backOff, lock, versions, clientId, timeoutMs, clock, events } = app;
+  const { endpoint, backOff, lock, clientId, timeoutMs, clock } = app;
   const late = lateAnswers(app);
+  const surelyMs = ENDS_WITHIN_MS + timeoutMs; // the answer that brought a token may have been slow
   /** The service has renewed a token after its end that it refused to renew before: it does so with all retailers. */
   let renewsOnlyEnded = false;
   return { renew, comingLate: late.coming, blocked };
@@ -63,8 +70,17 @@ export function renewals(app: Application): Renewals {
     });
   }
 
-  /** The heart: under the lock reload, compare, refresh, save, and only then hand out. */
-  async function renewLocked(held: HeldTokens, stale: TokenSet, progress: Progress): Promise<Renewal> {
+  /**
+   * The heart: under the lock reload, compare, refresh, save, and only then hand out.
+   *
+   * @param waitedMs for a token that ended just now: so long the service was given to end it, too (behaviour 8).
+   */
+  async function renewLocked(
+    held: HeldTokens,
+    stale: TokenSet,
+    progress: Progress,
+    waitedMs = 0,
+  ): Promise<Renewal> {
     progress.next(STORE_MAY_TAKE_MS);
     const stored = await held.reload(); // never a set that was read before the lock was ours
     const saving = late.saving(held);
@@ -73,45 +89,35 @@ export function renewals(app: Application): Renewals {
     if (isRenewed(held, stored, stale)) return adopted(stored); // while we queued
     const reason = blocked(stored) ?? (held.isTooEarly(stored) ? tooEarly(held) : undefined);
     if (reason) throw new Blocked(reason);
-    const isEarly = held.isLive(stored);
-    const wasRefusedEarly = held.isRefusedEarly(stored);
-    const request = () => {
-      progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
-      return endpoint.refresh(held.domainPrefix, stored.refreshToken, {
+    const [isEarly, wasRefusedEarly] = [held.isLive(stored), held.isRefusedEarly(stored)];
+    const mayBeEarly = !isEarly && (renewsOnlyEnded || wasRefusedEarly);
+    const waitsFor = async (ms: number) =>
+      mayBeEarly && waitedMs < ms && (await untilEndedFor(ms, held, stored, app, progress));
+    if (await waitsFor(ENDS_WITHIN_MS)) return renewLocked(held, stale, progress, ENDS_WITHIN_MS);
+    let answer: TokenAnswer;
+    progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
+    try {
+      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, {
         accessToken: stored.access.value,
         isEarly,
         late: (coming) => late.keep(held, stored, coming),
       });
-    };
-    let answer: TokenAnswer;
-    try {
-      if (isEarly || !(renewsOnlyEnded || wasRefusedEarly)) answer = await request();
-      else answer = await renewSurelyEnded(held, stored, app, progress, request);
     } catch (error) {
       progress.next(STORE_MAY_TAKE_MS);
       if (error instanceof RateLimitedError) await noteLimit(held, stored, error, app);
       if (error instanceof RefusedEarlyError)
         return adopted(await newerThanRefusedEarly(held, stored, error, app));
       if (!(error instanceof ReconnectRequiredError)) throw error;
+      if (await waitsFor(surelyMs)) return renewLocked(held, stale, progress, surelyMs);
       return live(held, await newerThanRefused(held, stored, app), progress);
     }
-    if (isEarly) renewsOnlyEnded = false;
-    else if (wasRefusedEarly && isExpired(stored.access, clock())) renewsOnlyEnded = true;
-    const problem = uselessness(held, answer);
-    const next = renewed(stored, answer, versions.next());
-    const tries = () => progress.next(STORE_MAY_TAKE_MS);
-    const kept = await held.replace(stored, next, tries); // saved before anybody sees it
-    if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
-    if (problem) throw problem;
-    backOff.succeeded(held.domainPrefix, answer.rateLimit);
-    if (kept.version !== next.version) return live(held, kept, progress);
-    events.renewed(stored, next, answer.beganAt);
-    // issued to this very call: handed out once, even if it ended while it was saved
-    return { set: next, isIssuedHere: true };
+    renewsOnlyEnded = !isEarly && (renewsOnlyEnded || (wasRefusedEarly && isExpired(stored.access, clock())));
+    const kept = await saved(held, stored, answer, app, progress);
+    return kept.isIssuedHere ? kept : live(held, kept.set, progress);
   }
 
   /** A set that somebody else stored counts only while it lives. */
-  async function live(held: HeldTokens, set: TokenSet, progress: Progress): Promise<Renewal> {
+  function live(held: HeldTokens, set: TokenSet, progress: Progress): Renewal | Promise<Renewal> {
     return held.isLive(set) ? adopted(set) : renewLocked(held, set, progress);
   }
 
@@ -169,6 +175,27 @@ function renewedElsewhere(
       return undefined;
     }
   }
+}
+
+/** Saves what the service issued before any caller sees it. If somebody logged in meanwhile, that set counts. */
+async function saved(
+  held: HeldTokens,
+  stored: TokenSet,
+  answer: TokenAnswer,
+  { versions, backOff, events }: Application,
+  progress: Progress,
+): Promise<Renewal> {
+  const problem = uselessness(held, answer);
+  const next = renewed(stored, answer, versions.next());
+  const tries = () => progress.next(STORE_MAY_TAKE_MS);
+  const kept = await held.replace(stored, next, tries);
+  if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
+  if (problem) throw problem;
+  backOff.succeeded(held.domainPrefix, answer.rateLimit);
+  if (kept.version !== next.version) return adopted(kept);
+  events.renewed(stored, next, answer.beganAt);
+  // issued to this very call: handed out once, even if it ended while it was saved
+  return { set: next, isIssuedHere: true };
 }
 
 function isRenewed(held: HeldTokens, stored: TokenSet, stale: TokenSet): boolean {
