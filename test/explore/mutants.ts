@@ -243,9 +243,14 @@ const ORDER: readonly Mutant[] = [
     "const latest = stored as TokenSet | undefined;",
     { story: "refused, then logged in" },
   ),
-  swapped("an early refusal is a verdict", "const isEarly = held.isLive(stored);", "const isEarly = false;", {
-    story: "refused early",
-  }),
+  swapped(
+    "an early refusal is a verdict",
+    "[held.isLive(stored), held.isRefusedEarly(stored)]",
+    "[false, held.isRefusedEarly(stored)]",
+    {
+      story: "refused early",
+    },
+  ),
   dropped("an early refusal is forgotten", "held.refuseEarly(stored);", { story: "refused early" }),
   swapped(
     "a 429 is not noted for the others",

@@ -25,7 +25,7 @@ export function createApp(
   const { origin, protocol } = new URL(service.redirectUri);
 
   const app = new Koa({ proxy: TRUST_PROXY > 0, maxIpsCount: TRUST_PROXY });
-  app.use(helmet());
+  app.use(protectiveHeaders(service.authUrl ?? origin, protocol === "https:"));
   app.use(errorsAsJson);
   app.use((ctx, next) => {
     ctx.set("cache-control", "no-store"); // Back shows no store's data once its reader has logged out
@@ -74,11 +74,32 @@ function namedByGateway(ctx: Context): string {
   return ctx.get("x-store");
 }
 
+/** What browsers are told about every answer. */
+function protectiveHeaders(authUrl: string, isHttps: boolean): Middleware {
+  const none = ["'none'"];
+  // A form may start a login, and a browser asks this of every redirect that follows.
+  const formAction = ["'self'", new URL(authUrl).origin];
+  const directives = {
+    defaultSrc: ["'self'"],
+    baseUri: none,
+    formAction,
+    frameAncestors: none,
+    objectSrc: none,
+  };
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives },
+    referrerPolicy: { policy: "same-origin" }, // no-referrer would make browsers send `Origin: null` with our forms
+    strictTransportSecurity: isHttps && { includeSubDomains: false }, // others below this host may not have TLS yet
+    xFrameOptions: { action: "deny" },
+  });
+}
+
 /** Refuses forms of other sites' pages. The cookie's SameSite lets every subdomain of our site through. */
 function fromOurPagesOnly(ourOrigin: string): Middleware {
   return (ctx, next) => {
     const { origin, "sec-fetch-site": site } = ctx.headers; // programs send neither
-    const isOurs = origin ? origin === ourOrigin : !site || site === "same-origin" || site === "none";
+    const isOurs =
+      origin !== undefined ? origin === ourOrigin : !site || site === "same-origin" || site === "none";
     const isReading = ["GET", "HEAD", "OPTIONS"].includes(ctx.method);
     if (!isOurs && !isReading)
       ctx.throw(403, "This came from a page of another site", { code: "from_elsewhere" });

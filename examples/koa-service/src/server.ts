@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { type AddressInfo, Server } from "node:net";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import type { RetailPosEvent } from "@retail-pos/core";
 import { sqliteTokens } from "@retail-pos/store-sqlite";
 import closeWithGrace from "close-with-grace";
 import Database from "libsql";
@@ -22,9 +23,7 @@ const database = new Database(settings.DATABASE_FILE);
 const app = createApp(settings, {
   ...sqliteTokens({ database }),
   stopping: stopping.signal,
-  observe: (event) => {
-    if ("error" in event && event.error) console.warn(`${event.type} ${event.domainPrefix}: ${event.error}`);
-  },
+  observe,
 });
 const server = app.listen(settings.PORT, settings.HOST, () => {
   const { port } = server.address() as AddressInfo;
@@ -43,3 +42,9 @@ closeWithGrace(
   },
 );
 process.once("exit", () => database.close());
+
+/** A line in the log for each thing that happens to tokens. There is no secret in it. */
+function observe({ type, domainPrefix, at: _, ...details }: RetailPosEvent): void {
+  const words = JSON.stringify(details, (_, value) => (value instanceof Error ? String(value) : value));
+  console.log(`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
+}

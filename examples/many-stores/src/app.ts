@@ -60,10 +60,11 @@ export function createApp(
       ));
     res.status(isReady ? 200 : 503).json({ status: isReady ? "ready" : "not ready" });
   });
-  app.use(fromOurPagesOnly(origin), (_req, res, next) => {
+  app.use((_req, res, next) => {
     res.set("cache-control", "no-store"); // Back shows no store's data once its reader has logged out
     next();
   });
+  app.use(fromOurPagesOnly(origin));
   app.use(
     session({
       name: cookie.name,
@@ -84,24 +85,32 @@ export function createApp(
   return app;
 }
 
-const protectiveHeaders = (authUrl: string, isHttps: boolean) =>
-  helmet({
-    contentSecurityPolicy: {
-      directives: {
-        // A form may lead to a login, and a browser asks this of every redirect that follows.
-        formAction: ["'self'", new URL(authUrl).origin],
-        upgradeInsecureRequests: isHttps ? [] : null,
-      },
-    },
+/** What browsers are told about every answer, files too. */
+function protectiveHeaders(authUrl: string, isHttps: boolean): RequestHandler {
+  const none = ["'none'"];
+  // A form may lead to a login, and a browser asks this of every redirect that follows.
+  const formAction = ["'self'", new URL(authUrl).origin];
+  const directives = {
+    defaultSrc: ["'self'"],
+    baseUri: none,
+    formAction,
+    frameAncestors: none,
+    objectSrc: none,
+  };
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives },
     referrerPolicy: { policy: "same-origin" }, // with helmet's default, our own forms would come with `Origin: null`
     strictTransportSecurity: isHttps && { includeSubDomains: false },
+    xFrameOptions: { action: "deny" },
   });
+}
 
 /** Refuses forms of other sites' pages. The cookie's SameSite lets every subdomain of our site through. */
 function fromOurPagesOnly(ourOrigin: string): RequestHandler {
   return (req, res, next) => {
     const { origin, "sec-fetch-site": site } = req.headers; // programs send neither
-    const isOurs = origin ? origin === ourOrigin : !site || site === "same-origin" || site === "none";
+    const isOurs =
+      origin !== undefined ? origin === ourOrigin : !site || site === "same-origin" || site === "none";
     if (isOurs || req.method === "GET" || req.method === "HEAD") next();
     else showProblem(res.status(403), "from_elsewhere");
   };

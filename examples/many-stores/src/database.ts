@@ -39,11 +39,8 @@ export function openClient(
   return { client, memberships: memberships(client, records, tokens.lock) };
 }
 
-/** A line for each bad event. There is no secret in it. */
-function log(event: RetailPosEvent): void {
-  const error = "error" in event ? event.error : undefined;
-  const isBad = error !== undefined || event.type === "rate_limited" || event.type === "reconnect_required";
-  if (isBad && event.type !== "token_request")
-    // another event says what came of it
-    console.warn(`retail-pos ${event.type} store=${event.domainPrefix ?? "unknown"} ${error ?? ""}`);
+/** A line in the log for each thing that happens to tokens. There is no secret in it. */
+function log({ type, domainPrefix, at: _, ...details }: RetailPosEvent): void {
+  const words = JSON.stringify(details, (_, value) => (value instanceof Error ? String(value) : value));
+  console.info(`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
 }
