@@ -36,7 +36,11 @@ const blocks = written.flatMap(blocksOf);
 const code = blocks.filter(({ language }) => language === "js" || language === "ts");
 /** Of `examples/frameworks/fastify/app.ts`, say: the tests of that folder compile and run it. */
 const ofExamples = blocks.filter(({ mark }) => mark.startsWith("examples/"));
-const compiled = code.filter((block) => !ofExamples.includes(block));
+const ownCode = code.filter((block) => !ofExamples.includes(block));
+/** That test installs what they import, and compiles them there. */
+const compiled = ownCode.filter(
+  ({ mark }) => !mark.startsWith("run by test/prisma-and-drizzle.long.test.ts"),
+);
 const nameOf = ({ document, line }: Block) => `${document}:${line}`;
 
 describe("every block of code compiles against the built packages:", () => {
@@ -88,7 +92,7 @@ describe("every block of code compiles against the built packages:", () => {
 });
 
 describe("every whole program is run:", () => {
-  const programs = compiled.filter(({ text, mark }) => /^import /m.test(text) || mark !== "");
+  const programs = ownCode.filter(({ text, mark }) => /^import /m.test(text) || mark !== "");
 
   test.each(programs.map((block) => [nameOf(block), block] as const))(
     "%s says by which test",
@@ -96,8 +100,9 @@ describe("every whole program is run:", () => {
       const { document, mark } = block;
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
-      const [, testFile] =
-        /^run by (test\/(?:readme|docs|frameworks|typescript\.long)\.test\.ts)(?: as \S+)?$/.exec(mark) ?? [];
+      const runs =
+        /^run by (test\/(?:readme|docs|frameworks|(?:typescript|prisma-and-drizzle)\.long)\.test\.ts)(?: as \S+)?$/;
+      const [, testFile] = runs.exec(mark) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
       expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);
     },

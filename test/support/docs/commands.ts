@@ -10,10 +10,13 @@ interface Manifest {
   devDependencies?: Record<string, string>;
 }
 
-/** Each command line of the shell blocks, and each `code` that begins with npx, npm or pnpm. */
+/**
+ * Each command line of the shell blocks, and each `code` that begins with npx, npm or pnpm. A block that says which
+ * test runs it is left to that test.
+ */
 export function commandsOf(document: string): string[] {
   const lines = blocksOf(document)
-    .filter(({ language }) => language === "sh")
+    .filter(({ language, mark }) => language === "sh" && !mark.startsWith("run by "))
     .flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, "").split("\n"));
   const spans = codeSpansOf(document).filter((code) => /^(npx|p?npm) (?!-y$)/.test(code));
   return [...lines, ...spans].map(withoutComment).filter((command) => command !== "");
