@@ -1,0 +1,2 @@
+// `prisma migrate dev` runs at a terminal only.
+process.stdin.isTTY = true;
