@@ -42,5 +42,6 @@ export function openClient(
 /** A line in the log for each thing that happens to tokens. There is no secret in it. */
 function log({ type, domainPrefix, at: _, ...details }: RetailPosEvent): void {
   const words = JSON.stringify(details, (_, value) => (value instanceof Error ? String(value) : value));
-  console.info(`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
+  const isBad = "error" in details && type !== "token_request"; // of which another event says what came
+  console[isBad ? "warn" : "info"](`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
 }
