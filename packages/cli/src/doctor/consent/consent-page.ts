@@ -105,8 +105,7 @@ function refused(answer: Answer, { isWrong }: Asked): Finding {
     );
   }
   const message = `The service refuses this request: ${at}.`;
-  if (isWrong)
-    return add(message, "Fix the authorization request, see above; that is the reason.");
+  if (isWrong) return add(message, "Fix the authorization request, see above; that is the reason.");
   const isAboutScope = /\bscopes?\b/i.test(text) && !/redirect_uri|client_id/.test(text);
   if (isAboutScope)
     return add(message, "Name the scopes that the service wants as scope; its page speaks of them.");
