@@ -91,12 +91,14 @@ function isPage(file) {
   return file.endsWith(".md");
 }
 
-/** Takes lines, and whatever the signature says already: a type without a word, what a member overrides. */
+/** Takes lines, what the signature says already (a type without a word, what a member overrides), and repeated titles. */
 function shorten(page) {
   const text = readFileSync(page, "utf8")
     .replace(/\n\*\*\*\n/g, "")
     .replace(/#+ Returns\n\n[^\n]+\n\n?(?=#|$)/g, "")
-    .replace(/#+ (?:Overrides|Inherited from)\n\n[^\n]+\n\n?/g, "");
+    .replace(/#+ (?:Overrides|Inherited from)\n\n[^\n]+\n\n?/g, "")
+    .replace(/#+ Type Parameters\n\n\| Type Parameter \|\n[^\n]+\n(?:\|[^\n]+\n)+\n?/g, "")
+    .replace(/(?<=\n(#+ Throws)\n\n(?:(?!#)[^\n]*\n)+)\1\n\n/g, "");
   writeFileSync(page, `${text.trimEnd()}\n`);
 }
 
