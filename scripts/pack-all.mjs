@@ -12,6 +12,7 @@ const ofExpress = [
   "@retail-pos/core",
   "@retail-pos/login",
   "passport-retail-pos",
+  "@retail-pos/fetch",
   "@retail-pos/express-bearer",
 ];
 const files = ofExpress.map((name) => join(folder, basename(tarballs.get(name))));
