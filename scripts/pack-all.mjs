@@ -1,22 +1,53 @@
-// Packs every package as it would be published into `tarballs/`, and prints how to install them: `pnpm pack:all`.
-import { mkdirSync, rmSync } from "node:fs";
+// Packs every package as it would be published into `tarballs/`, and prints how to install the named ones with those
+// that they need: `pnpm pack:all @retail-pos/core @retail-pos/store-postgres`. Without names: what the README's
+// program imports, the sandbox and the doctor.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packAll } from "./pack.mjs";
 
-const folder = fileURLToPath(new URL("../tarballs", import.meta.url));
+const OF_THE_README = [
+  "@retail-pos/core",
+  "@retail-pos/express-bearer",
+  "@retail-pos/fetch",
+  "passport-retail-pos",
+  "@retail-pos/sandbox",
+  "@retail-pos/cli",
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const packages = new Map(readdirSync(`${root}packages`).map(readPackage));
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !packages.has(name));
+if (unknown.length > 0) {
+  console.error(`There is no package ${unknown.join(", ")}. There are: ${[...packages.keys()].join(", ")}`);
+  process.exit(1);
+}
+
+const folder = `${root}tarballs`;
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 const tarballs = await packAll(folder);
-const ofExpress = [
-  "@retail-pos/core",
-  "@retail-pos/login",
-  "passport-retail-pos",
-  "@retail-pos/fetch",
-  "@retail-pos/express-bearer",
-];
-const files = ofExpress.map((name) => join(folder, basename(tarballs.get(name))));
-console.log(
-  `${tarballs.size} tarballs in ${folder}. They need each other: install what you use in one command, as here for Express:`,
+const files = [...withDependencies(named.length > 0 ? named : OF_THE_README)].map((name) =>
+  join(folder, basename(tarballs.get(name))),
 );
-console.log(`\n  npm install ${files.join(" ")}`);
+console.log(
+  `${tarballs.size} tarballs are in ${folder}. They need each other, so install them in one command:`,
+);
+console.log(`\n  npm install ${files.join(" ")}\n`);
+if (named.length === 0) console.log("For other packages name them: pnpm pack:all @retail-pos/core ...");
+
+function readPackage(folder) {
+  const { name, dependencies = {} } = JSON.parse(
+    readFileSync(`${root}packages/${folder}/package.json`, "utf8"),
+  );
+  return [name, Object.keys(dependencies)];
+}
+
+function withDependencies(names, found = new Set()) {
+  for (const name of names.filter((each) => packages.has(each) && !found.has(each))) {
+    found.add(name);
+    withDependencies(packages.get(name), found);
+  }
+  return found;
+}

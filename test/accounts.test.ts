@@ -72,7 +72,10 @@ test("a person connects stores and stays who they are; to a stranger a store doe
   expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
 
   const before = sandbox.requests.length;
-  expect((await open(eve, `/stores/${store}`)).status).toBe(404);
+  expect(await open(eve, `/stores/${store}`)).toMatchObject({
+    status: 404,
+    body: expect.stringContaining("There is no such store"),
+  });
   expect((await post(eve, `/stores/${store}/disconnect`)).status).toBe(404);
   expect((await open(eve, "/stores")).body).not.toContain(store);
   expect(sandbox.requests).toHaveLength(before);
@@ -115,7 +118,27 @@ describe("a page says", () => {
     const state = new URL(location).searchParams.get("state");
     const answer = await open(ada, `/auth/retail-pos/callback?error=server_error&state=${state}`);
     expect(answer.status).toBe(502);
-    expect(answer.body).toContain("The service could not log you in");
+    expect(answer.body).toContain("The service could not connect your store");
+  });
+
+  test("that the browser sent no session back, and the log says what to look at", async () => {
+    const answer = await open(
+      browser(),
+      "/auth/retail-pos/callback?code=a&domain_prefix=shop&state=12345678",
+    );
+    expect(answer.status).toBe(403);
+    expect(answer.body).toContain("We could not match this login");
+    expect(app.output()).toContain("The browser sent no cookie of a session back");
+  });
+
+  test("that the API is out of reach, with a way on", async () => {
+    const ada = await logIn("ada");
+    await connect(ada);
+    await sandbox.close();
+    const answer = await open(ada, `/stores/${store}`);
+    expect(answer.status).toBe(500);
+    expect(answer.body).toContain("That did not work");
+    expect(answer.body).toContain('<a href="/auth/retail-pos">Connect again</a>');
   });
 
   test("that a store has to be connected again, and connecting it once more is all it needs", async () => {

@@ -84,7 +84,7 @@ const PAGES: Record<string, [heading: string, story: Story]> = {
     },
   ],
   "a store that is not accepted": [
-    "This store cannot log in here",
+    "This store cannot be connected here",
     async (page, site) => {
       site.accept = () => false;
       await logIn(page, site);
@@ -106,7 +106,7 @@ const PAGES: Record<string, [heading: string, story: Story]> = {
     },
   ],
   "a login that the service ends with an error": [
-    "The service could not log you in",
+    "The service could not connect your store",
     async (page, { origin }) => {
       await page.goto(`${origin}/auth/retail-pos`);
       const state = new URL(page.url()).searchParams.get("state");

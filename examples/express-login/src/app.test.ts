@@ -290,7 +290,10 @@ describe("a login that fails gets a page that says why", () => {
     const { location } = await open("/auth/retail-pos");
     const state = new URL(location).searchParams.get("state");
     const answer = await open(`/auth/retail-pos/callback?error=server_error&state=${state}`);
-    expect(answer).toMatchObject({ status: 502, body: expect.stringContaining("could not log you in") });
+    expect(answer).toMatchObject({
+      status: 502,
+      body: expect.stringContaining("could not connect your store"),
+    });
     expect(answer.body).toContain('<a class="button" href="/auth/retail-pos"');
     expect(answer.body.replace(/<[^>]+>/g, "")).not.toContain("server_error");
     expect(log.mock.calls).toEqual([[expect.stringContaining("authorization_failed: The service answered")]]);
@@ -316,7 +319,7 @@ describe("a login that fails gets a page that says why", () => {
     const { location } = await open("/auth/retail-pos");
     await startApp({ acceptRetailer: () => false });
     const answer = await open(sandbox.consent(location, store).href);
-    expect(answer).toMatchObject({ status: 403, body: expect.stringContaining("cannot log in here") });
+    expect(answer).toMatchObject({ status: 403, body: expect.stringContaining("cannot be connected here") });
   });
 });
 

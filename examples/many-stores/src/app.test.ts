@@ -332,7 +332,7 @@ describe("connecting a store", () => {
     const answer = await ada.open(`/auth/retail-pos/callback?error=server_error&state=${state}`);
     expect(answer).toMatchObject({
       status: 502,
-      body: expect.stringContaining("could not log you in"),
+      body: expect.stringContaining("could not connect your store"),
     });
     expect(answer.body).not.toContain("server_error");
     expect(console.warn).toHaveBeenCalledWith(expect.stringContaining("authorization_failed: "));

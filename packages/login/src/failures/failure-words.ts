@@ -31,64 +31,64 @@ const OUT_OF_REACH: FailureWords = {
 const WORDS: Readonly<Record<LoginFailureCode | RetailPosErrorCode, FailureWords>> = {
   access_denied: {
     title: "You declined the access",
-    text: "Nothing was connected, and nothing has changed. You can log in whenever you like.",
+    text: "Nothing was connected, and nothing has changed. You can start again whenever you like.",
     action: "log_in",
   },
   state_missing: {
     title: "This login did not start here",
-    text: "The link you followed is not part of a login that was started here. Log in again from the beginning.",
+    text: "The link you followed is not part of a login that was started here. Start again from the beginning.",
     action: "log_in",
   },
   state_unknown: {
     title: "We could not match this login",
     text:
-      "It was used already, or it was started in another browser. Log in again in this one. If it happens again, " +
+      "It was used already, or it was started in another browser. Start again in this one. If it happens again, " +
       "allow cookies for this site.",
     action: "log_in",
   },
   state_expired: {
     title: "This login took too long",
-    text: "A login has to be finished within 15 minutes. Log in again.",
+    text: "It has to be finished within 15 minutes. Start again.",
     action: "log_in",
   },
   invalid_domain_prefix: {
     title: "That is not a store we can talk to",
-    text: "The answer of the service names no store. Log in again from the beginning.",
+    text: "The answer of the service names no store. Start again from the beginning.",
     action: "log_in",
   },
   invalid_callback: {
     title: "The answer of the service was damaged",
-    text: "Parts of it were missing, or came twice. Log in again.",
+    text: "Parts of it were missing, or came twice. Start again.",
     action: "log_in",
   },
   code_refused: {
     title: "The service did not take this login",
-    text: "Its confirmation was used already, or is too old. Log in again.",
+    text: "Its confirmation was used already, or is too old. Start again.",
     action: "log_in",
   },
   retailer_not_accepted: {
-    title: "This store cannot log in here",
-    text: "Nothing was connected. Log in with another store.",
+    title: "This store cannot be connected here",
+    text: "Nothing was connected. Choose another store.",
     action: "log_in",
   },
   login_refused: {
     title: "You were not let in here",
-    text: "Nothing was connected. Log in with another store, or ask the people who run this site.",
+    text: "Nothing was connected. Choose another store, or ask the people who run this site.",
     action: "log_in",
   },
   authorization_failed: {
-    title: "The service could not log you in",
+    title: "The service could not connect your store",
     text: "Something went wrong there. Nothing was connected. Try again in a few minutes.",
     action: "wait",
   },
   not_connected: {
     title: "Your store is not connected",
-    text: "Log in with it to go on.",
+    text: "Connect it to go on.",
     action: "log_in",
   },
   reconnect_required: {
     title: "Your store has to be connected again",
-    text: "It no longer accepts the access it once gave. Log in with it again; nothing else is lost.",
+    text: "It no longer accepts the access it once gave. Connect it again; nothing else is lost.",
     action: "log_in",
   },
   rate_limited: {
@@ -110,7 +110,7 @@ const WORDS: Readonly<Record<LoginFailureCode | RetailPosErrorCode, FailureWords
   },
   bad_stored_tokens: {
     title: "Your store has to be connected once more",
-    text: "Our record of the connection cannot be read. Log in with the store again; nothing else is lost.",
+    text: "Our record of the connection cannot be read. Connect the store again; nothing else is lost.",
     action: "log_in",
   },
 };
@@ -118,7 +118,7 @@ const WORDS: Readonly<Record<LoginFailureCode | RetailPosErrorCode, FailureWords
 const SEALED_ELSEWHERE: FailureWords = {
   title: "This login cannot be read any more",
   text:
-    "It was started here and can no longer be read here. Log in again. If it happens again, tell the people who run " +
+    "It was started here and can no longer be read here. Start again. If it happens again, tell the people who run " +
     "this site.",
   action: "log_in",
 };

@@ -28,7 +28,7 @@ const SIGNS: Readonly<Record<ToldFailure, RegExp>> = {
     /\bclient_refused\b|The service refuses this application|The service does not let this site in at the moment/,
   rate_limited: /\brate_limited\b|; next request at \d|takes only so many requests at a time/,
   retailer_not_accepted:
-    /\bretailer_not_accepted\b|does not accept logins of this retailer|This store cannot log in here/,
+    /\bretailer_not_accepted\b|does not accept logins of this retailer|This store cannot be connected here/,
   token_endpoint_failed:
     /\b(?:token_endpoint_failed|bad_token_response)\b|The token endpoint of retailer .{0,80}(?:answered|could not be used)|We could not reach your store/,
   store_failed:
