@@ -37,9 +37,9 @@ const code = blocks.filter(({ language }) => language === "js" || language === "
 /** Of `examples/frameworks/fastify/app.ts`, say: the tests of that folder compile and run it. */
 const ofExamples = blocks.filter(({ mark }) => mark.startsWith("examples/"));
 const ownCode = code.filter((block) => !ofExamples.includes(block));
-/** That test installs what they import, and compiles them there. */
+/** These tests install what the programs import, and compile them there. */
 const compiled = ownCode.filter(
-  ({ mark }) => !mark.startsWith("run by test/prisma-and-drizzle.long.test.ts"),
+  ({ mark }) => !/^run by test\/(?:prisma-and-drizzle|next)\.long\.test\.ts/.test(mark),
 );
 const nameOf = ({ document, line }: Block) => `${document}:${line}`;
 
@@ -101,7 +101,7 @@ describe("every whole program is run:", () => {
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
       const runs =
-        /^run by (test\/(?:readme|docs|frameworks|(?:typescript|prisma-and-drizzle)\.long)\.test\.ts)(?: as \S+)?$/;
+        /^run by (test\/(?:readme|docs|frameworks|(?:typescript|prisma-and-drizzle|next)\.long)\.test\.ts)(?: as \S+)?$/;
       const [, testFile] = runs.exec(mark) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
       expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);

@@ -20,6 +20,7 @@ import {
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { packAll } from "../scripts/pack.mjs";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
+import { blocksOf } from "./support/docs/documents.js";
 import { filesIn } from "./support/files.js";
 import { freePort } from "./support/listen.js";
 import { installNext, type NextApplication, nextApplication } from "./support/next/application.js";
@@ -53,6 +54,13 @@ afterAll(async () => {
 
 /** The example, and pages of this test's own; each of those calls the API once. */
 const example = textsIn("examples/frameworks/nextjs");
+/** What the page adds below the example: a log-out, and a page for what failed. */
+const additions = new Map(
+  blocksOf("docs/frameworks/nextjs.md").flatMap(({ mark, text }) => {
+    const [, name] = /^run by test\/next\.long\.test\.ts as (\S+)$/.exec(mark) ?? [];
+    return name ? [[name, text] as const] : [];
+  }),
+);
 const pages = new Map([...textsIn("test/support/next")].filter(([file]) => file.startsWith("app/")));
 
 const versions = [
@@ -215,6 +223,77 @@ describe("examples/frameworks/nextjs, with cacheComponents,", () => {
     expect((await fetch(at("/auth/retail-pos"))).status).toBe(500);
     await expect.poll(output).toContain("REDIS_URL: none was given");
     expect(output()).not.toContain("secret of the tests");
+  });
+});
+
+describe("docs/frameworks/nextjs.md, with a log-out and a page for what failed,", () => {
+  let app: NextApplication;
+
+  beforeAll(async () => {
+    const files = new Map([...example, ...[...additions].filter(([name]) => name.includes("/"))]);
+    const replace = (file: string, from: string, to: string) => {
+      expect(files.get(file)).toContain(from);
+      files.set(file, String(files.get(file)).replace(from, to));
+    };
+    const client = "lib/retail-pos.ts";
+    replace(
+      client,
+      'from "./session";',
+      'from "./session";\nimport { failedPage, onFailure } from "./failed";',
+    );
+    replace(client, "secret, onLogin }", "secret, onLogin, onFailure }");
+    const caught = /(?<=catch \(error\) \{\n)[^}]+/.exec(String(files.get(client)))?.[0] ?? "";
+    replace(client, caught, String(additions.get("callApi")));
+    files.set("app/loading.tsx", String(files.get("app/products/loading.tsx")));
+    files.delete("app/products/loading.tsx");
+    const home =
+      'import Link from "next/link";\nexport default () => <Link href="/products">Products</Link>;\n';
+    files.set("app/page.tsx", home);
+    app = nextApplication(join(folder, "16", "additions"), files);
+    await app.build({});
+  }, patience);
+  beforeEach(startService);
+  afterEach(() => sandbox.close());
+
+  test("tells what failed, with a way on, and sends on who comes back logged in", async () => {
+    await app.serve("start", settings());
+    const page = await newPage();
+    await page.goto(at("/auth/retail-pos/callback?error=access_denied"));
+    await page.getByText("You declined the access").waitFor();
+    await page.getByRole("link", { name: "Log in with store" }).click();
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+    await page.goto(at("/auth/retail-pos/callback?code=a&domain_prefix=shop&state=12345678"));
+    await page.getByText("Sales: 0").waitFor();
+
+    sandbox.expire(store);
+    sandbox.limit(store, 120_000);
+    await page.goto(at("/products"));
+    await page.getByText("One moment, please").waitFor();
+    await page.getByText(/Minutes to wait: \d/).waitFor();
+  });
+
+  test("logs out; then a home page with a Link to the products starts no login, and an action leads to one", async () => {
+    await app.serve("start", settings());
+    const page = await newPage();
+    await page.goto(at("/products"));
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+
+    await page.context().clearCookies();
+    await page.getByRole("button").first().click();
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+
+    const form = '<form method="post" action="/log-out"><button>Log out</button></form>';
+    await page.evaluate(`document.body.innerHTML = '${form}'`);
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("link", { name: "Products" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.context().cookies(at("/"))).toEqual([]);
+    await page.goto(at("/products"));
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
   });
 });
 

@@ -4,14 +4,11 @@ const key = () => new TextEncoder().encode(process.env.SESSION_SECRET);
 const isHttps = () => process.env.RETAIL_POS_REDIRECT_URI?.startsWith("https:");
 const cookieName = () => (isHttps() ? "__Host-session" : "session"); // no other host of your domain can set it
 
-/** Remembers the store that logged in, and sends the browser on. */
-export async function remember(store: string, location: string): Promise<Response> {
-  const token = await new SignJWT({ store })
-    .setProtectedHeader({ alg: "HS256" })
-    .setExpirationTime("14d")
-    .sign(key());
-  const attributes = `Path=/; Max-Age=1209600; HttpOnly; SameSite=Lax${isHttps() ? "; Secure" : ""}`;
-  const cookie = `${cookieName()}=${token}; ${attributes}`;
+/** Remembers the store that logged in, or forgets it (`undefined`), and sends the browser on. */
+export async function remember(store: string | undefined, location: string): Promise<Response> {
+  const jwt = new SignJWT({ store }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("14d");
+  const value = store ? `${await jwt.sign(key())}; Max-Age=1209600` : "; Max-Age=0";
+  const cookie = `${cookieName()}=${value}; Path=/; HttpOnly; SameSite=Lax${isHttps() ? "; Secure" : ""}`;
   return new Response(null, { status: 303, headers: { location, "set-cookie": cookie } });
 }
 

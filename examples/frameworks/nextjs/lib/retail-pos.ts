@@ -19,7 +19,6 @@ function make() {
   const { REDIS_URL, SESSION_SECRET: secret = "" } = process.env;
   if (!REDIS_URL) throw new TypeError("REDIS_URL: none was given");
   const redis = new Redis(REDIS_URL, { commandTimeout: 5_000 });
-  redis.on("error", (error) => console.error(error.message));
   const client = retailPos({ ...settingsFromEnv(), ...redisTokens({ client: redis }) });
 
   // log in with store

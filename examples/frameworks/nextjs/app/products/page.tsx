@@ -5,8 +5,7 @@ export default async function Products() {
   const products = await callApi("api/products");
   if (!products.ok) return <p>The API answered {products.status}</p>;
   const { data } = (await products.json()) as { data: { id: string; name: string }[] };
-  const sales = await callApi("api/sales");
-  const { total } = (await sales.json()) as { total: number };
+  const { total }: { total: number } = await (await callApi("api/sales")).json();
   return (
     <form action={sell}>
       <p>Sales: {total}</p>
@@ -22,6 +21,8 @@ export default async function Products() {
 async function sell(form: FormData) {
   "use server";
   const body = JSON.stringify({ product_id: form.get("product"), quantity: 1 });
-  await callApi("api/sales", { method: "POST", headers: { "content-type": "application/json" }, body });
+  const headers = { "content-type": "application/json" };
+  const sale = await callApi("api/sales", { method: "POST", headers, body });
+  if (!sale.ok) throw new Error(`The API answered ${sale.status}`);
   refresh();
 }
