@@ -71,19 +71,6 @@ describe.each(examples)("%s", (name) => {
   if (!deployed.includes(name)) return;
 
   test(
-    "starts without what only its development needs",
-    async () => {
-      await npm("ci", "--omit=dev", "--ignore-scripts");
-      expect(existsSync(join(copy, "node_modules/typescript"))).toBe(false);
-      // A group of its own, to be ended whole: npm passes no signal on.
-      const { child, port } = await started(name, "npm", ["start"], { cwd: copy, detached: true }, settings);
-      await expectToServe(port);
-      process.kill(-(child.pid as number), "SIGKILL");
-    },
-    patience,
-  );
-
-  test(
     "comes out of its Dockerfile's steps, and runs as nobody",
     async () => {
       const image = await buildImage(copy, npmEnv);
@@ -102,6 +89,11 @@ describe.each(examples)("%s", (name) => {
         expect(statSync(join(data, file)).mode & 0o077).toBe(0);
       child.kill("SIGTERM");
       expect(await ended).toEqual([0, null]);
+
+      // Without Docker: the same folder, by npm. A group of its own, to be ended whole: npm passes no signal on.
+      const byNpm = await started(name, "npm", ["start"], { cwd, detached: true }, settings);
+      await expectToServe(byNpm.port);
+      process.kill(-(byNpm.child.pid as number), "SIGKILL");
     },
     patience,
   );

@@ -18,7 +18,10 @@ export interface Lanes {
   readonly fast: readonly string[];
   /** Those that need them. */
   readonly real: readonly string[];
-  /** Those named `*.long.test.ts`, whatever they need: only `pnpm test:all` runs them. */
+  /**
+   * Those named `*.long.test.ts`, whatever they need: only `pnpm test:all` runs them. Those of the examples run where
+   * `test/copied-out.long.test.ts` has copied them.
+   */
   readonly long: readonly string[];
 }
 
@@ -28,7 +31,11 @@ export function lanes(): Lanes {
   const imports = new Map<string, readonly string[]>();
   const isReal = (file: string) => reached(resolve(root, file), imports).some(isRealPart);
   const [long, short] = [files.filter(isLong), files.filter((file) => !isLong(file))];
-  return { fast: short.filter((file) => !isReal(file)), real: short.filter(isReal), long };
+  return {
+    fast: short.filter((file) => !isReal(file)),
+    real: short.filter(isReal),
+    long: long.filter((file) => !isOfExamples(file)),
+  };
 }
 
 function testFilesIn(folder: string): string[] {
@@ -36,6 +43,7 @@ function testFilesIn(folder: string): string[] {
 }
 
 const isLong = (file: string) => file.includes(".long.test.");
+const isOfExamples = (file: string) => file.startsWith("examples/");
 const isRealPart = (name: string) => REAL_PARTS.some((pattern) => pattern.test(name));
 
 /** The modules outside the repository that a file imports, itself or by way of others. */
