@@ -18,9 +18,15 @@ export interface TokenEndpoint {
   /**
    * Exchanges a code for tokens (4.2). It sends one request: a code is single-use, so a second try could only fail.
    *
+   * @param held the retailer's tokens of an earlier login, which no error may show either.
    * @throws {TokenEndpointError} also if the service refuses the code (`error: "invalid_grant"`).
    */
-  exchange(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Promise<TokenAnswer>;
+  exchange(
+    domainPrefix: DomainPrefix,
+    code: string,
+    extra?: ExchangeExtra,
+    held?: readonly string[],
+  ): Promise<TokenAnswer>;
   /**
    * Gets new tokens for a refresh token (4.3).
    *
@@ -69,7 +75,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   const grants = tokenGrants(options);
 
   return {
-    exchange: (domainPrefix, code, extra) => request(grants.code(domainPrefix, code, extra)),
+    exchange: (domainPrefix, code, extra, held) => request(grants.code(domainPrefix, code, extra, held)),
     refresh: (domainPrefix, refreshToken, { late, ...access } = {}) =>
       request(grants.refresh(domainPrefix, refreshToken, access), late),
   };

@@ -51,8 +51,12 @@ export interface LoginNews {
 
 /** The two grants of one application. */
 export interface Grants {
-  /** Exchanges a login's code (4.2). */
-  code(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra): Grant;
+  /**
+   * Exchanges a login's code (4.2).
+   *
+   * @param held the retailer's tokens of an earlier login. A service that refuses the code may repeat them.
+   */
+  code(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra, held?: readonly string[]): Grant;
   /** 4.3: spends a refresh token. */
   refresh(domainPrefix: DomainPrefix, refreshToken: string, access?: RefreshedAccess): Grant;
 }
@@ -70,7 +74,8 @@ export function tokenGrants(options: GrantOptions): Grants {
   const application = { client_id: clientId, client_secret: clientSecret };
 
   return {
-    code(domainPrefix, code, { redirectUri = options.redirectUri, params, parseErrorResponse } = {}) {
+    code(domainPrefix, code, extra = {}, held = []) {
+      const { redirectUri = options.redirectUri, params, parseErrorResponse } = extra;
       const type = "authorization_code";
       const form = {
         ...params,
@@ -83,7 +88,8 @@ export function tokenGrants(options: GrantOptions): Grants {
         logins?.codeRefused(domainPrefix);
         return codeRefused(domainPrefix, status, errorDescription);
       };
-      return { type, domainPrefix, form, secrets: [code, clientSecret], refused, parseErrorResponse };
+      const secrets = [code, clientSecret, ...held];
+      return { type, domainPrefix, form, secrets, refused, parseErrorResponse };
     },
     refresh(domainPrefix, refreshToken, { accessToken, isEarly } = {}) {
       const type = "refresh_token";

@@ -55,8 +55,10 @@ export function exchanges(options: ExchangeOptions) {
   }
 
   async function send(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
+    const copy = retailers.get(retailer)?.set;
+    const held = copy ? [copy.access.value, copy.refreshToken] : [];
     try {
-      const answer = await underWay.count(() => endpoint.exchange(retailer, code, extra));
+      const answer = await underWay.count(() => endpoint.exchange(retailer, code, extra, held));
       backOff.succeeded(retailer, answer.rateLimit);
       loginBackOff.succeeded(retailer);
       return firstSet(answer, retailer, versions);

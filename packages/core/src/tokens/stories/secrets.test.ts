@@ -58,6 +58,13 @@ const scripts: Array<{ name: string; script: Script }> = [
     script: () => json({ access_token: CANARY.newAccess, refresh_token: CANARY.newRefresh }),
   },
   { name: "200 with the same token", script: () => json({ access_token: CANARY.access }) },
+  ...[200, 400, 403, 500].map((status) => ({
+    name: `${status} that names the tokens which are valid`,
+    script: () => {
+      const tokens = `${CANARY.access} and ${CANARY.refresh}`;
+      return json({ error: CANARY.access, error_description: `these are valid: ${tokens}` }, status);
+    },
+  })),
   { name: "429", script: ({ form }) => json({ form: `${form}` }, 429, { "x-ratelimit-reset": `${form}` }) },
   {
     name: "a redirect that repeats it",
