@@ -30,6 +30,7 @@ beforeEach(async () => {
   app = startCommand(file, [], {
     env: {
       PORT: String(port),
+      SESSION_SECRET: "a secret of the tests",
       RETAIL_POS_AUTH_URL: authUrl,
       RETAIL_POS_BASE_URL: baseUrl,
       RETAIL_POS_CLIENT_ID: application.clientId,
@@ -90,6 +91,16 @@ test("a store of two people is forgotten when the second of them disconnects it"
   expect((await open(bob, `/stores/${store}`)).body).toContain(espresso);
   await post(bob, `/stores/${store}/disconnect`);
   expect((await open(bob, `/stores/${store}`)).status).toBe(404);
+});
+
+test("a form of a sibling host disconnects nothing, although the browser sends its cookie along", async () => {
+  const ada = await logIn("ada");
+  await connect(ada);
+  for (const site of ["same-site", "cross-site"]) {
+    const init = { method: "POST", headers: { "sec-fetch-site": site } };
+    expect((await ada.open(new URL(`/stores/${store}/disconnect`, origin), init)).status).toBe(403);
+  }
+  expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
 });
 
 test("Back after approving leads to the store; of a store that is not theirs people learn nothing", async () => {

@@ -91,6 +91,21 @@ describe("every block of code compiles against the built packages:", () => {
   });
 });
 
+describe("every program with a session", () => {
+  const withSession = code.filter(({ text }) => /from "(?:express|koa)-session"/.test(text));
+
+  test.each(withSession.map((block) => [nameOf(block), block.text]))(
+    "%s names its cookie so that no other host can set it, and has no secret that everybody knows",
+    (_name, text) => {
+      expect(text).toContain('"__Host-session"');
+      expect(text).toContain("SESSION_SECRET");
+      expect(text).not.toMatch(/secret: "|SESSION_SECRET["\]]* \?\? "./);
+    },
+  );
+
+  test("there are some", () => expect(withSession.length).toBeGreaterThan(4));
+});
+
 describe("every whole program is run:", () => {
   const programs = ownCode.filter(({ text, mark }) => /^import /m.test(text) || mark !== "");
 

@@ -91,7 +91,7 @@ function isPage(file) {
   return file.endsWith(".md");
 }
 
-/** Takes lines, what the signature says already (a type without a word, what a member overrides), and repeated titles. */
+/** Takes out lines, repeated titles, and what the signature says: a type without a word, what a member overrides. */
 function shorten(page) {
   const text = readFileSync(page, "utf8")
     .replace(/\n\*\*\*\n/g, "")
