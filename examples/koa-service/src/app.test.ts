@@ -187,6 +187,13 @@ describe("the settings", () => {
     },
   );
 
+  test("without a session secret make another one at each start, and refuse a short one here too", () => {
+    const secrets = [1, 2].map(() => settingsFrom({ HOST: "0.0.0.0" }).SESSION_SECRET);
+    expect(new Set(secrets).size).toBe(2);
+    for (const secret of secrets) expect(secret).toMatch(/^[\da-f]{64}$/);
+    expect(() => settingsFrom({ SESSION_SECRET: "x" })).toThrow("must be 32 characters or more");
+  });
+
   test.each(["localhost.evil.example", "127.0.0.1.evil.example", "notlocalhost", "10.0.0.1", "[::2]"])(
     "need one for people from elsewhere: %s",
     (host) => {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { settingsFromEnv } from "@retail-pos/core";
@@ -43,10 +44,9 @@ export function settingsFrom(variables: NodeJS.ProcessEnv) {
       HOST: address({ default: isHere ? "127.0.0.1" : "0.0.0.0" }),
       RETAILER_FROM: str({ choices: ["login", "gateway"], default: "login" }),
       TRUST_PROXY: wholeNumber(proxies, 10)({ default: proxies }),
-      SESSION_SECRET:
-        isHere || isBehindGateway
-          ? str({ default: "good enough for people on this machine" })
-          : secretBeside(all["RETAIL_POS_CLIENT_SECRET"])(),
+      SESSION_SECRET: secretBeside(all["RETAIL_POS_CLIENT_SECRET"])(
+        isHere || isBehindGateway ? { default: randomBytes(32).toString("hex") } : {},
+      ),
       DATABASE_FILE: str({ default: fileURLToPath(new URL("../data/login.sqlite", import.meta.url)) }),
     },
     { reporter: refuse },
