@@ -1,7 +1,7 @@
 // Packs every package as it would be published into `tarballs/`, and prints how to install the named ones with those
-// that they need: `pnpm pack:all @retail-pos/core @retail-pos/store-postgres`. Without names: what the README's
-// program imports, the sandbox and the doctor.
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+// that they need: `pnpm pack:all @retail-pos/core @retail-pos/store-postgres`, or those of an example:
+// `pnpm pack:all examples/express-login`. Without names: what the README's program imports, the sandbox and the doctor.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packAll } from "./pack.mjs";
@@ -16,8 +16,13 @@ const OF_THE_README = [
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const packages = new Map(readdirSync(`${root}packages`).map(readPackage));
-const named = process.argv.slice(2);
+const packages = new Map(
+  readdirSync(`${root}packages`).map((folder) => {
+    const { name, dependencies } = manifestIn(`packages/${folder}`);
+    return [name, Object.keys(dependencies ?? {})];
+  }),
+);
+const named = process.argv.slice(2).flatMap((name) => (existsSync(`${root}${name}`) ? oursIn(name) : name));
 const unknown = named.filter((name) => !packages.has(name));
 if (unknown.length > 0) {
   console.error(`There is no package ${unknown.join(", ")}. There are: ${[...packages.keys()].join(", ")}`);
@@ -35,13 +40,17 @@ console.log(
   `${tarballs.size} tarballs are in ${folder}. They need each other, so install them in one command:`,
 );
 console.log(`\n  npm install ${files.join(" ")}\n`);
-if (named.length === 0) console.log("For other packages name them: pnpm pack:all @retail-pos/core ...");
+if (named.length === 0)
+  console.log("For other packages or an example name them: pnpm pack:all examples/express-login");
 
-function readPackage(folder) {
-  const { name, dependencies = {} } = JSON.parse(
-    readFileSync(`${root}packages/${folder}/package.json`, "utf8"),
-  );
-  return [name, Object.keys(dependencies)];
+function manifestIn(folder) {
+  return JSON.parse(readFileSync(`${root}${folder}/package.json`, "utf8"));
+}
+
+/** What an example uses of ours. */
+function oursIn(folder) {
+  const { dependencies, devDependencies } = manifestIn(folder);
+  return Object.keys({ ...dependencies, ...devDependencies }).filter((name) => packages.has(name));
 }
 
 function withDependencies(names, found = new Set()) {

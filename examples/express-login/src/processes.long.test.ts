@@ -6,9 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
+import session from "express-session";
 import pg from "pg";
 import { createClient } from "redis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openStore } from "./store.js";
 
 // The program as it is deployed in several processes, on a real engine, beside a sandbox.
 
@@ -130,6 +132,25 @@ describe.each(["redis", "postgres", "sqlite"] as const)("on %s", { timeout: 60_0
       expect(sandbox.tokenRequests(store)).toHaveLength(2);
     });
 
+    test("a page prolongs no session", async () => {
+      const place = {
+        DATABASE_URL: undefined,
+        REDIS_URL: undefined,
+        DATABASE_FILE: "",
+        NAMESPACE: namespace,
+      };
+      const { sessions, release } = await openStore({ ...place, ...engines[engine] });
+      const held = () =>
+        new Promise((resolve, reject) =>
+          sessions.get("a-session", (error, data) => (error ? reject(error) : resolve(data ?? undefined))),
+        );
+      sessions.set("a-session", { cookie: endingIn(2000) });
+      await expect.poll(held).toBeDefined();
+      sessions.touch?.("a-session", { cookie: endingIn(600_000) });
+      await expect.poll(held, { timeout: 20_000 }).toBeUndefined();
+      release();
+    });
+
     test("a port in use ends it, instead of starting workers for ever", async () => {
       const second = start({ ...engines[engine], PORT: new URL(home).port });
       expect(await second.ended).toEqual([1, null]);
@@ -196,6 +217,8 @@ describe("it does not start, and says why:", { timeout: 60_000 }, () => {
     expect(cluster.output()).toContain(words);
   });
 });
+
+const endingIn = (maxAge: number) => Object.assign(new session.Cookie(), { maxAge });
 
 /** What the sandbox prints for a `.env`. */
 function settingsOf({ authUrl, baseUrl, application }: Sandbox) {

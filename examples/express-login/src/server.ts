@@ -14,7 +14,7 @@ const stopping = stopSignal();
 
 try {
   const settings = settingsFrom(process.env);
-  if (cluster.isPrimary && settings.WORKERS > 1) startWorkers(settings.WORKERS);
+  if (cluster.isPrimary && settings.WORKERS > 1) startWorkers(settings);
   else await serve(settings);
 } catch (error) {
   console.error(`It could not start: ${(error as Error).message}`);
@@ -22,11 +22,12 @@ try {
 }
 
 /** Starts the workers, and a new one a second after one has died. */
-function startWorkers(count: number): void {
+function startWorkers(settings: Settings): void {
+  const count = settings.WORKERS;
   const listening = new Set<number>();
   cluster.on("listening", ({ id, process }, { port }) => {
     console.log(`Worker ${id} (process ${process.pid}) is listening`);
-    if (listening.add(id).size === count) console.log(`Open http://localhost:${port}`);
+    if (listening.add(id).size === count) console.log(whereToOpen(settings, port));
   });
   cluster.on("exit", ({ id }, code, signal) => {
     if (stopping.aborted) return;
@@ -53,8 +54,16 @@ async function serve(settings: Settings): Promise<void> {
     cluster.worker?.disconnect();
   });
   server.listen(settings.PORT, settings.HOST, () => {
-    if (cluster.isPrimary) console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
+    if (cluster.isPrimary) console.log(whereToOpen(settings, (server.address() as AddressInfo).port));
   });
+}
+
+/** Behind a proxy that ends TLS people open the address of the redirect URI. */
+function whereToOpen({ service }: Settings, port: number): string {
+  const { protocol, origin } = new URL(service.redirectUri);
+  return protocol === "https:"
+    ? `Listening on port ${port}: open ${origin}`
+    : `Open http://localhost:${port}`;
 }
 
 /** A line in the log for each thing that happens to tokens. There is no secret in it. */

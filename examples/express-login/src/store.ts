@@ -41,7 +41,7 @@ async function onPostgres(connectionString: string, namespace: string): Promise<
     SELECT pg_advisory_xact_lock(hashtext('${tableName}'));
     CREATE TABLE IF NOT EXISTS "${tableName}" (sid varchar PRIMARY KEY, sess json NOT NULL, expire timestamp(6) NOT NULL);
     CREATE INDEX IF NOT EXISTS "${tableName}_expire" ON "${tableName}" (expire)`);
-  const sessions = new (connectPgSimple(session))({ pool, tableName });
+  const sessions = new (connectPgSimple(session))({ pool, tableName, disableTouch: true });
   return { tokens, sessions, release: () => void sessions.close() };
 }
 
@@ -57,7 +57,7 @@ async function onRedis(url: string, namespace: string): Promise<Kept> {
   isOpen = true;
   return {
     tokens: redisTokens({ client, prefix: `${namespace}:` }),
-    sessions: new RedisStore({ client, prefix: `${namespace}:session:` }),
+    sessions: new RedisStore({ client, prefix: `${namespace}:session:`, disableTouch: true }),
     release() {
       client.unref(); // not close(): see `release`
       setTimeout(() => client.destroy(), 30_000).unref(); // while Redis is away it would go on connecting
@@ -73,7 +73,7 @@ function onSqlite(file: string): Kept {
   return { tokens: sqliteTokens({ database }), sessions: new SqliteSessions(database), release };
 }
 
-/** Sessions in a table, as express-session asks it of a store. Without `touch`, reading a page writes nothing. */
+/** Sessions in a table, as express-session asks it of a store. Without `touch`, as above, a page prolongs none. */
 class SqliteSessions extends session.Store {
   readonly database: Database.Database;
 
