@@ -14,7 +14,7 @@ declare module "@fastify/secure-session" {
 const { PORT = 3000, SESSION_SECRET: secret = "", RETAIL_POS_REDIRECT_URI = "" } = process.env;
 const client = retailPos(settingsFromEnv());
 
-const app = Fastify();
+const app = Fastify({ exposeHeadRoutes: false }); // its own HEAD routes fail on a Response
 const key = createHash("sha256").update(secret).digest();
 const secure = RETAIL_POS_REDIRECT_URI.startsWith("https:");
 const cookieName = secure ? "__Host-session" : "session"; // no other host of your domain can set it
