@@ -3,48 +3,26 @@ import { join } from "node:path";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { transformSync } from "rolldown/utils";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  canRun as hasPostgres,
+  schema,
+  setUp,
+  tearDown,
+  url,
+} from "../packages/store-postgres/testing/postgres.js";
 import { type Browser, browser } from "./support/browser.js";
 import { type RunningCommand, startCommand } from "./support/command.js";
 import { programIn, root } from "./support/docs/documents.js";
 import { freePort } from "./support/listen.js";
 
-// The program of docs/accounts.md, as it stands there, beside a sandbox. typescript.long.test.ts compiles it.
+// The program of docs/accounts.md as it stands there, then with table and tokens in PostgreSQL, beside a sandbox.
 
-const program = programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts");
+const inMemory = programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts");
 const store = "harbour-coffee";
 const espresso = "House espresso, 250 g";
 let sandbox: Sandbox;
 let origin: string;
 let app: RunningCommand;
-
-beforeEach(async () => {
-  const port = await freePort();
-  origin = `http://localhost:${port}`;
-  const redirectUri = `${origin}/auth/retail-pos/callback`;
-  sandbox = await startSandbox({ redirectUri });
-  const folder = join(root, "node_modules", ".accounts"); // there, so that the packages are found
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${port}.mjs`);
-  writeFileSync(file, transformSync("accounts.ts", program).code);
-  const { authUrl, baseUrl, application } = sandbox;
-  app = startCommand(file, [], {
-    env: {
-      PORT: String(port),
-      SESSION_SECRET: "a secret of the tests",
-      RETAIL_POS_AUTH_URL: authUrl,
-      RETAIL_POS_BASE_URL: baseUrl,
-      RETAIL_POS_CLIENT_ID: application.clientId,
-      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
-      RETAIL_POS_REDIRECT_URI: redirectUri,
-    },
-  });
-  await app.printed(/Open http/);
-});
-afterEach(async () => {
-  app.child.kill("SIGKILL");
-  await app.ended;
-  await sandbox.close();
-});
 
 const open = (person: Browser, path: string) => person.open(new URL(path, origin));
 const post = (person: Browser, path: string) => person.open(new URL(path, origin), { method: "POST" });
@@ -62,105 +40,179 @@ async function connect(person: Browser, domainPrefix = store): Promise<URL> {
   return callback;
 }
 
-test("a person connects stores and stays who they are; to a stranger a store does not exist", async () => {
-  expect((await open(browser(), "/stores")).body).toContain("Log in first");
-  const [ada, eve] = [await logIn("ada"), await logIn("eve")];
-  await connect(ada);
-  await connect(ada, "rosas-bikes");
-  const { body } = await open(ada, "/stores");
-  expect(body).toContain(`href="/stores/${store}"`);
-  expect(body).toContain('href="/stores/rosas-bikes"');
-  expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
+/** With its people and tokens in PostgreSQL, as the page says. */
+function inPostgres(): string {
+  const members = programIn("docs/accounts.md", "test/accounts.test.ts");
+  const [before = "", , after = ""] = inMemory.split(/(?=\/\*\* The table, in memory)|(?=const tokens = )/);
+  const tokens = after.replace(
+    /^const tokens = .*$/m,
+    "const tokens = postgresTokens({ pool });\nawait tokens.migrate();",
+  );
+  return `import { postgresTokens } from "@retail-pos/store-postgres";\n${before}${members}${tokens}`;
+}
 
-  const before = sandbox.requests.length;
-  expect(await open(eve, `/stores/${store}`)).toMatchObject({
-    status: 404,
-    body: expect.stringContaining("There is no such store"),
-  });
-  expect((await post(eve, `/stores/${store}/disconnect`)).status).toBe(404);
-  expect((await open(eve, "/stores")).body).not.toContain(store);
-  expect(sandbox.requests).toHaveLength(before);
+beforeEach(async () => {
+  if (hasPostgres) await setUp();
 });
+afterEach(tearDown);
 
-test("a store of two people is forgotten when the second of them disconnects it", async () => {
-  const [ada, bob] = [await logIn("ada"), await logIn("bob")];
-  await connect(ada);
-  await connect(bob);
-  expect((await post(ada, `/stores/${store}/disconnect`)).location).toBe("/stores");
-  expect((await open(ada, `/stores/${store}`)).status).toBe(404);
-  expect((await open(bob, `/stores/${store}`)).body).toContain(espresso);
-  await post(bob, `/stores/${store}/disconnect`);
-  expect((await open(bob, `/stores/${store}`)).status).toBe(404);
-});
-
-test("a form of a sibling host disconnects nothing, although the browser sends its cookie along", async () => {
-  const ada = await logIn("ada");
-  await connect(ada);
-  for (const site of ["same-site", "cross-site"]) {
-    const init = { method: "POST", headers: { "sec-fetch-site": site } };
-    expect((await ada.open(new URL(`/stores/${store}/disconnect`, origin), init)).status).toBe(403);
-  }
-  expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
-});
-
-test("Back after approving leads to the store; of a store that is not theirs people learn nothing", async () => {
-  const [ada, eve] = [await logIn("ada"), await logIn("eve")];
-  const callback = await connect(ada);
-  expect((await ada.open(callback)).location).toBe(`/stores/${store}`);
-  expect((await eve.open(callback)).body).toContain("We could not match this login");
-  expect(sandbox.tokenRequests()).toHaveLength(1);
-});
-
-describe("a page says", () => {
-  test.each([
-    ["that the access was declined", "error=access_denied", 403, "You declined the access"],
-    ["that the answer was damaged", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
-  ])("%s", async (_case, query, status, words) => {
-    const answer = await open(await logIn("ada"), `/auth/retail-pos/callback?${query}`);
-    expect(answer.status).toBe(status);
-    expect(answer.body).toContain(words);
-    expect(answer.body).toContain('href="/auth/retail-pos"');
-    expect(app.output()).toContain("A store was not connected");
+describe.each(
+  [
+    { where: "in memory", program: () => inMemory, canRun: true },
+    { where: "in PostgreSQL", program: inPostgres, canRun: hasPostgres },
+  ].filter(({ canRun }) => canRun),
+)("the program of docs/accounts.md $where", ({ program }) => {
+  beforeEach(async () => {
+    const port = await freePort();
+    origin = `http://localhost:${port}`;
+    const redirectUri = `${origin}/auth/retail-pos/callback`;
+    sandbox = await startSandbox({ redirectUri });
+    const folder = join(root, "node_modules", ".accounts"); // there, so that the packages are found
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, `${port}.mjs`);
+    writeFileSync(file, transformSync("accounts.ts", program()).code);
+    const { authUrl, baseUrl, application } = sandbox;
+    app = startCommand(file, [], {
+      env: {
+        PORT: String(port),
+        DATABASE_URL: url,
+        PGOPTIONS: `-c search_path=${schema}`,
+        SESSION_SECRET: "a secret of the tests",
+        RETAIL_POS_AUTH_URL: authUrl,
+        RETAIL_POS_BASE_URL: baseUrl,
+        RETAIL_POS_CLIENT_ID: application.clientId,
+        RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+        RETAIL_POS_REDIRECT_URI: redirectUri,
+      },
+    });
+    await app.printed(/Open http/);
   });
-
-  test("that the service failed", async () => {
-    const ada = await logIn("ada");
-    const { location } = await open(ada, "/auth/retail-pos");
-    const state = new URL(location).searchParams.get("state");
-    const answer = await open(ada, `/auth/retail-pos/callback?error=server_error&state=${state}`);
-    expect(answer.status).toBe(502);
-    expect(answer.body).toContain("The service could not connect your store");
-  });
-
-  test("that the browser sent no session back, and the log says what to look at", async () => {
-    const answer = await open(
-      browser(),
-      "/auth/retail-pos/callback?code=a&domain_prefix=shop&state=12345678",
-    );
-    expect(answer.status).toBe(403);
-    expect(answer.body).toContain("We could not match this login");
-    expect(app.output()).toContain("The browser sent no cookie of a session back");
-  });
-
-  test("that the API is out of reach, with a way on", async () => {
-    const ada = await logIn("ada");
-    await connect(ada);
+  afterEach(async () => {
+    app.child.kill("SIGKILL");
+    await app.ended;
     await sandbox.close();
-    const answer = await open(ada, `/stores/${store}`);
-    expect(answer.status).toBe(500);
-    expect(answer.body).toContain("That did not work");
-    expect(answer.body).toContain('<a href="/auth/retail-pos">Connect again</a>');
   });
 
-  test("that a store has to be connected again, and connecting it once more is all it needs", async () => {
+  test("a person connects stores and stays who they are; to a stranger a store does not exist", async () => {
+    expect((await open(browser(), "/stores")).body).toContain("Log in first");
+    const [ada, eve] = [await logIn("ada"), await logIn("eve")];
+    await connect(ada);
+    await connect(ada, "rosas-bikes");
+    const { body } = await open(ada, "/stores");
+    expect(body).toContain(`href="/stores/${store}"`);
+    expect(body).toContain('href="/stores/rosas-bikes"');
+    expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
+
+    const before = sandbox.requests.length;
+    expect(await open(eve, `/stores/${store}`)).toMatchObject({
+      status: 404,
+      body: expect.stringContaining("There is no such store"),
+    });
+    expect((await post(eve, `/stores/${store}/disconnect`)).status).toBe(404);
+    expect((await open(eve, "/stores")).body).not.toContain(store);
+    expect(sandbox.requests).toHaveLength(before);
+  });
+
+  test("a store of two people is forgotten when the second of them disconnects it", async () => {
+    const [ada, bob] = [await logIn("ada"), await logIn("bob")];
+    await connect(ada);
+    await connect(bob);
+    expect((await post(ada, `/stores/${store}/disconnect`)).location).toBe("/stores");
+    expect((await open(ada, `/stores/${store}`)).status).toBe(404);
+    expect((await open(bob, `/stores/${store}`)).body).toContain(espresso);
+    await post(bob, `/stores/${store}/disconnect`);
+    expect((await open(bob, `/stores/${store}`)).status).toBe(404);
+  });
+
+  test("a form of a sibling host disconnects nothing, although the browser sends its cookie along", async () => {
     const ada = await logIn("ada");
     await connect(ada);
-    sandbox.refuse(store);
-    sandbox.expire(store);
-    const answer = await open(ada, `/stores/${store}`);
-    expect(answer.status).toBe(401);
-    expect(answer.body).toContain('<a href="/auth/retail-pos">Connect again</a>');
-    await connect(ada);
+    for (const site of ["same-site", "cross-site"]) {
+      const init = { method: "POST", headers: { "sec-fetch-site": site } };
+      expect((await ada.open(new URL(`/stores/${store}/disconnect`, origin), init)).status).toBe(403);
+    }
     expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
+  });
+
+  test("Back after approving leads to the store; of a store that is not theirs people learn nothing", async () => {
+    const [ada, eve] = [await logIn("ada"), await logIn("eve")];
+    const callback = await connect(ada);
+    expect((await ada.open(callback)).location).toBe(`/stores/${store}`);
+    expect((await eve.open(callback)).body).toContain("We could not match this login");
+    expect(sandbox.tokenRequests()).toHaveLength(1);
+  });
+
+  describe("a page says", () => {
+    test.each([
+      ["that the access was declined", "error=access_denied", 403, "You declined the access"],
+      ["that the answer was damaged", "code=a&code=b&domain_prefix=shop&state=12345678", 400, "was damaged"],
+    ])("%s", async (_case, query, status, words) => {
+      const answer = await open(await logIn("ada"), `/auth/retail-pos/callback?${query}`);
+      expect(answer.status).toBe(status);
+      expect(answer.body).toContain(words);
+      expect(answer.body).toContain('href="/auth/retail-pos"');
+      expect(app.output()).toContain("A store was not connected");
+    });
+
+    test("that the service failed", async () => {
+      const ada = await logIn("ada");
+      const { location } = await open(ada, "/auth/retail-pos");
+      const state = new URL(location).searchParams.get("state");
+      const answer = await open(ada, `/auth/retail-pos/callback?error=server_error&state=${state}`);
+      expect(answer.status).toBe(502);
+      expect(answer.body).toContain("The service could not connect your store");
+    });
+
+    test("that the browser sent no session back, and the log says what to look at", async () => {
+      const answer = await open(
+        browser(),
+        "/auth/retail-pos/callback?code=a&domain_prefix=shop&state=12345678",
+      );
+      expect(answer.status).toBe(403);
+      expect(answer.body).toContain("We could not match this login");
+      expect(app.output()).toContain("The browser sent no cookie of a session back");
+    });
+
+    test("that the API is out of reach, with a way on", async () => {
+      const ada = await logIn("ada");
+      await connect(ada);
+      await sandbox.close();
+      const answer = await open(ada, `/stores/${store}`);
+      expect(answer.status).toBe(500);
+      expect(answer.body).toContain("That did not work");
+      expect(answer.body).toContain('<a href="/stores">Your stores</a>');
+    });
+
+    test("how long to wait, and at a login to begin anew", async () => {
+      const ada = await logIn("ada");
+      await connect(ada);
+      sandbox.expire(store);
+      sandbox.limit(store, 60_000);
+      const answer = await open(ada, `/stores/${store}`);
+      expect(answer.status).toBe(503);
+      expect(answer.body).toMatch(/Wait \d+ seconds\. <a href="\/stores">/);
+      const { location } = await open(ada, "/auth/retail-pos");
+      const callback = await ada.open(sandbox.consent(location, store));
+      expect(callback.status).toBe(503);
+      expect(callback.body).toMatch(/Wait \d+ seconds\. <a href="\/auth\/retail-pos">/);
+    });
+
+    test("that a text is no store", async () => {
+      const answer = await open(await logIn("ada"), "/stores/%00");
+      expect(answer.status).toBe(400);
+      expect(answer.body).toContain("That is not a store we can talk to");
+    });
+
+    test("that a store has to be connected again, and connecting it once more is all it needs", async () => {
+      const ada = await logIn("ada");
+      await connect(ada);
+      sandbox.refuse(store);
+      sandbox.expire(store);
+      const answer = await open(ada, `/stores/${store}`);
+      expect(answer.status).toBe(401);
+      expect(answer.body).toContain('<a href="/auth/retail-pos">Connect a store</a>');
+      await connect(ada);
+      expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
+    });
   });
 });
