@@ -8,7 +8,7 @@ import { chromium } from "playwright-core";
 import sharp from "sharp";
 import { createApp } from "../examples/express-login/dist/app.js";
 import { createApp as createManyStores } from "../examples/many-stores/dist/app.js";
-import { openClient, openDatabase } from "../examples/many-stores/dist/database.js";
+import { openParts } from "../examples/many-stores/dist/parts.js";
 import { settingsFrom } from "../examples/many-stores/dist/settings.js";
 import { readProducts } from "../examples/many-stores/dist/store-api.js";
 import { startSandbox, virtualClock } from "../packages/sandbox/dist/index.js";
@@ -85,10 +85,9 @@ async function pictureOfManyStores() {
   const sandbox = await startSandbox({ port: sandboxPort, clock });
   const data = mkdtempSync(join(tmpdir(), "retail-pos-pictures-"));
   const settings = settingsFrom({ DATABASE_FILE: join(data, "stores.sqlite") });
-  const database = openDatabase(settings, clock);
-  const { records } = database;
-  const parts = openClient(settings, database, { clock, cacheMs: 0 });
-  const server = createManyStores(settings, { ...parts, database, clock }).listen(port, "127.0.0.1");
+  const parts = openParts(settings, { clock, cacheMs: 0 });
+  const { records } = parts;
+  const server = createManyStores(settings, parts).listen(port, "127.0.0.1");
   try {
     const page = await newPage(1280, 720);
     await page.clock.setFixedTime(Date.UTC(2026, 0, 5, 9, 30));
@@ -113,7 +112,7 @@ async function pictureOfManyStores() {
   } finally {
     server.close();
     server.closeAllConnections();
-    database.close();
+    parts.close();
     await sandbox.close();
     rmSync(data, { recursive: true });
   }

@@ -115,7 +115,7 @@ describe("the application", () => {
   });
 
   async function damage(change: (set: TokenSet) => TokenSet): Promise<void> {
-    const { store: tokens } = site.database.tokens;
+    const { store: tokens } = site.tokens;
     const set = await tokens.load(parseDomainPrefix(store));
     expect(set && (await tokens.save(change(set), set))).toBe(true);
     clock.advance(600_000); // the copy in the process has ended
@@ -171,7 +171,7 @@ describe("the application", () => {
   test("nobody stays logged in by a request that was under way while they logged out", async () => {
     const ada = await site.person("ada@example.com");
     const before = new Map(ada.cookies);
-    const { sessions } = site.database;
+    const { sessions } = site;
     const save = sessions.set.bind(sessions);
     const written = new Promise<() => void>((resolve) => {
       vi.spyOn(sessions, "set").mockImplementationOnce((...asked) => resolve(() => save(...asked)));
@@ -183,6 +183,21 @@ describe("the application", () => {
     await starting;
     ada.cookies = before;
     expect(await ada.open("/stores")).toMatchObject({ status: 302, location: "/log-in" });
+  });
+
+  test("a stranger is given no session, so nobody can fill the file with them", async () => {
+    const stranger = site.visitor();
+    for (const path of [
+      "/",
+      "/log-in",
+      "/stores",
+      "/auth/retail-pos",
+      "/auth/retail-pos/callback?code=c&state=s",
+    ])
+      await stranger.open(path);
+    await stranger.post("/log-in", { email: "ada@example.com", password: "guess" });
+    await stranger.post("/log-out");
+    expect(stranger.cookies.size).toBe(0);
   });
 
   test("a session gets a new id at the login, so nobody can have set it before", async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Site, startSite } from "../testing/site.js";
-import { openClient, openDatabase } from "./database.js";
 import { memberships } from "./memberships.js";
+import { openParts } from "./parts.js";
 import { settingsFrom } from "./settings.js";
 
 const store = "harbour-coffee";
@@ -36,10 +36,8 @@ describe("who may act for which store", () => {
 
   /** Another process of the application. */
   async function elsewhere() {
-    const settings = settingsFrom(site.env);
-    const database = openDatabase(settings);
-    const { memberships } = openClient(settings, database, { cacheMs: 0 });
-    return { ...memberships, close: () => database.close() };
+    const { memberships, close } = openParts(settingsFrom(site.env), { cacheMs: 0 });
+    return { ...memberships, close };
   }
 
   const isUsable = async () => (await site.client.retailer(store).fetch("api/products")).ok;
@@ -94,7 +92,7 @@ describe("who may act for which store", () => {
     const disconnect = async () => {
       throw new Error("the store is away");
     };
-    const broken = memberships({ disconnect }, site.records, site.database.tokens.lock);
+    const broken = memberships({ disconnect }, site.records, site.tokens.lock);
     await expect(broken.leave(ada, store)).rejects.toThrow("the store is away");
     expect(site.records.storeOf(ada, store)).toBeDefined();
     expect(await isUsable()).toBe(true);

@@ -13,33 +13,26 @@ import type { Records } from "./records.js";
  * @param lock that of the tokens, which holds in every process.
  */
 export function memberships(client: Pick<RetailPos, "disconnect">, records: Records, lock: Lock) {
-  const locked = <T>(store: string, work: () => T | Promise<T>) =>
-    lock(`members of ${store}`, async () => work());
-
-  async function forget(store: string): Promise<void> {
-    await client.disconnect(store);
-    records.removeStore(store);
-  }
-
+  const locked = <T>(store: string, work: () => Promise<T>) => lock(`members of ${store}`, work);
   return {
     /** Somebody connected a store. To be called before its tokens are kept. */
-    join: (personId: string, store: string) => locked(store, () => records.addMembership(personId, store)),
+    join: (person: string, store: string) => locked(store, async () => records.addMembership(person, store)),
 
     /** Somebody disconnects a store. The last member takes its tokens along. */
-    leave: (personId: string, store: string) =>
+    leave: (person: string, store: string) =>
       locked(store, async () => {
-        if (!records.storeOf(personId, store)) return; // left in another tab
-        if (records.countMembers(store) === 1) await forget(store);
-        else records.removeMembership(personId, store);
+        if (!records.storeOf(person, store)) return; // left in another tab
+        if (records.countMembers(store) > 1) return records.removeMembership(person, store);
+        await client.disconnect(store);
+        records.removeStore(store);
       }),
 
     /** Removes the tokens of a store without members: it was disconnected in one tab and connected in another. */
     sweep: (store: string) =>
       locked(store, async () => {
         if (records.countMembers(store) > 0) return false;
-        await forget(store);
+        await client.disconnect(store);
         return true;
       }),
   };
 }
-export type Memberships = ReturnType<typeof memberships>;

@@ -1,5 +1,5 @@
 import { retailFetch } from "@retail-pos/fetch";
-import { openClient, openDatabase } from "./database.js";
+import { openParts } from "./parts.js";
 import { pullAll } from "./pull-all.js";
 import { settingsFrom } from "./settings.js";
 
@@ -12,23 +12,15 @@ const WAIT_429_MS = 10 * 60_000;
 const settings = settingsFrom(process.env);
 const stopping = new AbortController();
 for (const name of ["SIGTERM", "SIGINT"]) process.once(name, () => stopping.abort());
-const database = openDatabase(settings);
-const { client, memberships } = openClient(settings, database, {
-  fetch: retailFetch({ wait429Ms: WAIT_429_MS }),
-});
+const parts = openParts(settings, { fetch: retailFetch({ wait429Ms: WAIT_429_MS }) });
+// Not before: a renewal may still be under way, and its token has to be saved.
+process.once("exit", () => parts.close());
 try {
-  const report = await pullAll({
-    client,
-    records: database.records,
-    memberships,
-    storesAtOnce: settings.STORES_AT_ONCE,
-    signal: stopping.signal,
-  });
+  const report = await pullAll(parts, settings.STORES_AT_ONCE, stopping.signal);
   console.log("Nightly run:", JSON.stringify(report));
   if (report.unreadable > 0) process.exitCode = 1;
 } catch (error) {
+  stopping.abort(); // drops the calls that are under way
   console.error("The run could not go on:", error);
   process.exitCode = 1;
 }
-// Not before: a renewal may still be under way, and its token has to be saved.
-process.once("exit", () => database.close());

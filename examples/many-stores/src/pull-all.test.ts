@@ -6,8 +6,8 @@ import { retailFetch } from "@retail-pos/fetch";
 import { type SandboxOptions, virtualClock } from "@retail-pos/sandbox";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { runSql, type Site, startSite } from "../testing/site.js";
-import { openDatabase } from "./database.js";
-import { type PullAllOptions, pullAll } from "./pull-all.js";
+import { openParts, type Parts } from "./parts.js";
+import { pullAll } from "./pull-all.js";
 import { settingsFrom } from "./settings.js";
 
 const program = fileURLToPath(new URL("../dist/nightly.js", import.meta.url));
@@ -31,8 +31,7 @@ const start = async (options?: SandboxOptions) => {
   site = await startSite(options, { fetch: retailFetch({ wait429Ms: 5000 }) });
 };
 
-const run = (more: Partial<PullAllOptions> = {}) =>
-  pullAll({ ...site, storesAtOnce: 2, signal: new AbortController().signal, ...more });
+const run = (more: Partial<Parts> = {}) => pullAll({ ...site, ...more }, 2, new AbortController().signal);
 
 test("pulls the healthy, and notes the refused, the limited and the failing", async () => {
   await start();
@@ -150,13 +149,12 @@ test("tokens that cannot be read stop no other store, and the exit code says so:
 test("tokens are sealed with the key of the settings, and open with it alone", async () => {
   await start();
   const keyOf = (byte: number) => `2026-01:${Buffer.alloc(32, byte).toString("base64")}`;
-  const { TOKEN_KEYS } = settingsFrom({ TOKEN_KEYS: keyOf(1) });
   await site.person("ada@example.com", healthy);
-  const plain = (await site.database.tokens.store.load(parseDomainPrefix(healthy))) as TokenSet;
-  const sealed = openDatabase({ DATABASE_FILE: site.env["DATABASE_FILE"] ?? "", TOKEN_KEYS });
+  const plain = (await site.tokens.store.load(parseDomainPrefix(healthy))) as TokenSet;
+  const sealed = openParts(settingsFrom({ ...site.env, TOKEN_KEYS: keyOf(1) }));
   await sealed.tokens.store.save(plain);
   sealed.close();
-  const kept = await site.database.tokens.store.load(parseDomainPrefix(healthy));
+  const kept = await site.tokens.store.load(parseDomainPrefix(healthy));
   expect(JSON.stringify(kept)).not.toContain(plain.access.value);
 
   expect(await startProgram({ TOKEN_KEYS: keyOf(1) }).ended).toMatchObject({ code: 0 });

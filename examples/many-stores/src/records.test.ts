@@ -2,24 +2,25 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Database, openDatabase } from "./database.js";
+import { openParts, type Parts } from "./parts.js";
 import type { Records } from "./records.js";
+import { settingsFrom } from "./settings.js";
 
 const NOW = Date.UTC(2026, 0, 5);
 const product = { name: "House espresso", sku: "HAR-001", price: "9.50", currency: "EUR", inStock: 64 };
 let folder: string;
-let database: Database;
+let parts: Parts;
 let records: Records;
 
-const open = () => openDatabase({ DATABASE_FILE: join(folder, "stores.sqlite"), TOKEN_KEYS: [] });
+const open = () => openParts(settingsFrom({ DATABASE_FILE: join(folder, "stores.sqlite") }));
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "many-stores-"));
-  database = open();
-  records = database.records;
+  parts = open();
+  records = parts.records;
 });
 afterEach(() => {
-  database.close();
+  parts.close();
   rmSync(folder, { recursive: true });
 });
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { retailFetch } from "@retail-pos/fetch";
 import closeWithGrace from "close-with-grace";
 import { createApp } from "./app.js";
-import { openClient, openDatabase } from "./database.js";
+import { openParts } from "./parts.js";
 import { settingsFrom } from "./settings.js";
 
 /** Node ends a quiet connection after five seconds. Later, no browser has one left on which it sends a request. */
@@ -13,10 +13,9 @@ const LONGEST_ANSWER_MS = 4000;
 
 const settings = settingsFrom(process.env);
 const stopping = new AbortController();
-const database = openDatabase(settings);
-const parts = openClient(settings, database, { fetch: retailFetch() });
-const app = createApp(settings, { ...parts, database, stopping: stopping.signal });
-const server = app.listen(settings.PORT, settings.HOST, (error) => {
+const parts = openParts(settings, { fetch: retailFetch() });
+process.once("exit", () => parts.close());
+const server = createApp(settings, parts, stopping.signal).listen(settings.PORT, settings.HOST, (error) => {
   if (error) throw error;
   console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
 });
@@ -32,4 +31,3 @@ closeWithGrace(
     await once(process, "beforeExit"); // when a renewal that is under way has been saved, too
   },
 );
-process.once("exit", () => database.close());

@@ -2,16 +2,11 @@ import type { RetailerClient } from "@retail-pos/core";
 
 /** A product of the sandbox's sample API. The API of your service has its own fields. */
 export interface Product {
-  readonly name: string;
-  readonly sku: string;
-  readonly price: string;
-  readonly currency: string;
-  readonly inStock: number;
-}
-
-/** The API's answer is not what was asked for. */
-export class ApiError extends Error {
-  override readonly name = "ApiError";
+  name: string;
+  sku: string;
+  price: string;
+  currency: string;
+  inStock: number;
 }
 
 /** The most products that the API gives at a time. */
@@ -20,7 +15,6 @@ export const PAGE_SIZE = 100;
 const MOST_PAGES = 1000;
 /** One call with its answer: longer than the nightly job's `fetch` waits for the API's rate limit. */
 const LONGEST_CALL_MS = 11 * 60_000;
-const LONGEST_TEXT = 1000;
 
 /** All products of a store, page by page. */
 export async function readProducts(retailer: RetailerClient, signal?: AbortSignal): Promise<Product[]> {
@@ -30,53 +24,42 @@ export async function readProducts(retailer: RetailerClient, signal?: AbortSigna
     products.push(...more);
     if (more.length < PAGE_SIZE) return products;
   }
-  throw new ApiError(`The API has more than ${MOST_PAGES} pages of products`);
+  throw new Error(`The API has more than ${MOST_PAGES} pages of products`);
 }
 
 /** The products of one page; the first page is 1. */
-export async function readPage(
-  retailer: RetailerClient,
-  page: number,
-  signal?: AbortSignal,
-): Promise<Product[]> {
+export async function readPage(retailer: RetailerClient, page: number, signal?: AbortSignal) {
   const data = await read(retailer, `api/products?page=${page}&page_size=${PAGE_SIZE}`, signal);
-  if (!Array.isArray(data)) throw new ApiError("The API's answer has no list of products");
+  if (!Array.isArray(data)) throw new Error("The API's answer has no list of products");
   return data.map(productFrom);
 }
 
 /** The store's name, if the API tells one. */
-export async function readName(retailer: RetailerClient, signal?: AbortSignal): Promise<string | undefined> {
+export async function readName(retailer: RetailerClient, signal?: AbortSignal): Promise<string> {
   const data = await read(retailer, "api/retailer", signal).catch(() => undefined);
-  return textOf(fieldsOf(data)["name"]).trim() || undefined;
+  return textOf(Object(data).name).trim();
 }
 
 /** `data` of the answer. */
 async function read(retailer: RetailerClient, path: string, signal?: AbortSignal): Promise<unknown> {
   const limits = [AbortSignal.timeout(LONGEST_CALL_MS), ...(signal ? [signal] : [])];
   const answer = await retailer.fetch(path, { signal: AbortSignal.any(limits) });
-  if (!answer.ok) {
-    await answer.body?.cancel();
-    throw new ApiError(`The API answered ${answer.status}`);
-  }
-  const body: unknown = await answer.json().catch((error: Error) => {
-    throw error.name === "SyntaxError" ? new ApiError("The API's answer is no JSON") : error;
-  });
-  return fieldsOf(body)["data"];
+  if (answer.ok) return Object(await answer.json()).data;
+  await answer.body?.cancel();
+  throw new Error(`The API answered ${answer.status}`);
 }
 
 /** Checks each field: it goes into our tables and pages. */
 function productFrom(entry: unknown): Product {
-  const { name, sku, price, currency, in_stock } = fieldsOf(entry);
+  const { name, sku, price, currency, in_stock } = Object(entry);
   return {
     name: textOf(name) || "(without a name)",
     sku: textOf(sku),
     price: textOf(price),
     currency: textOf(currency),
-    inStock: Number.isFinite(in_stock) ? (in_stock as number) : 0,
+    inStock: Number.isFinite(in_stock) ? in_stock : 0,
   };
 }
 
-const fieldsOf = (value: unknown): Record<string, unknown> => Object(value);
-
 const textOf = (value: unknown): string =>
-  typeof value === "string" || typeof value === "number" ? String(value).slice(0, LONGEST_TEXT) : "";
+  typeof value === "string" || typeof value === "number" ? String(value).slice(0, 1000) : "";

@@ -3,23 +3,17 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RetailPos, RetailPosOptions } from "@retail-pos/core";
+import type { RetailPosOptions } from "@retail-pos/core";
 import { type Sandbox, type SandboxOptions, startSandbox } from "@retail-pos/sandbox";
 import Sqlite from "libsql";
 import { createApp } from "../src/app.js";
-import { type Database, openClient, openDatabase } from "../src/database.js";
-import type { Memberships } from "../src/memberships.js";
-import type { Records } from "../src/records.js";
+import { openParts, type Parts } from "../src/parts.js";
 import { settingsFrom } from "../src/settings.js";
 
 /** The whole application on a database of its own, beside a sandbox. */
-export interface Site {
+export interface Site extends Omit<Parts, "close"> {
   readonly origin: string;
   readonly sandbox: Sandbox;
-  readonly database: Database;
-  readonly client: RetailPos;
-  readonly records: Records;
-  readonly memberships: Memberships;
   /** What a process of its own is started with, to work on the same. */
   readonly env: NodeJS.ProcessEnv;
   /** Somebody with a browser, who is not logged in. */
@@ -75,21 +69,17 @@ export async function startSite(
     DATABASE_FILE: join(folder, "made", "when-missing.sqlite"),
   };
   const settings = settingsFrom(env);
-  const database = openDatabase(settings, clock);
-  const { client, memberships } = openClient(settings, database, {
+  const parts = openParts(settings, {
     cacheMs: 0, // what another process does is seen at once
     ...(clock && { clock }),
     ...more,
   });
-  app = createApp(settings, { client, memberships, database, ...(clock && { clock }) });
+  app = createApp(settings, parts);
 
   return {
+    ...parts,
     origin,
     sandbox,
-    database,
-    client,
-    records: database.records,
-    memberships,
     env,
     visitor: () => visitorOf(origin, sandbox),
     async person(email, ...stores) {
@@ -101,7 +91,7 @@ export async function startSite(
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      database.close();
+      parts.close();
       rmSync(folder, { recursive: true });
       await sandbox.close();
     },
