@@ -44,6 +44,13 @@ test("in production have no default, also if none is given", () => {
   expect(() => settingsFrom({ NODE_ENV: "production", ...deployed })).not.toThrow();
 });
 
+test("without a session secret make another one at each start, and refuse a short one here too", () => {
+  const secrets = [1, 2].map(() => settingsFrom({ HOST: "0.0.0.0" }).SESSION_SECRET);
+  expect(new Set(secrets).size).toBe(2);
+  for (const secret of secrets) expect(secret).toMatch(/^[\da-f-]{72}$/);
+  expect(() => settingsFrom({ SESSION_SECRET: "x" })).toThrow("must be 32 characters or more");
+});
+
 const sandboxs = {
   RETAIL_POS_CLIENT_ID: "sandbox-application",
   RETAIL_POS_CLIENT_SECRET: "sandbox-application-secret",

@@ -51,7 +51,7 @@ function rulesFor(env: NodeJS.ProcessEnv) {
     RETAIL_POS_CLIENT_ID: ours(),
     RETAIL_POS_CLIENT_SECRET: ours(),
     RETAIL_POS_REDIRECT_URI: rule(() => at?.pathname !== CALLBACK && `must have the path ${CALLBACK}`)(),
-    SESSION_SECRET: isHere ? str({ default: "good enough for people on this machine" }) : secret(),
+    SESSION_SECRET: secret(isHere ? { default: crypto.randomUUID() + crypto.randomUUID() } : {}),
     PORT: wholeNumber(0, 65_535)({ default: 3000 }),
     HOST: address({ default: isHere ? "127.0.0.1" : "0.0.0.0" }),
     TRUST_PROXY: wholeNumber(proxies, 10)({ default: proxies }),
