@@ -271,6 +271,23 @@ describe("docs/frameworks/nextjs.md, with a log-out and a page for what failed,"
     await page.goto(at("/products"));
     await page.getByText("One moment, please").waitFor();
     await page.getByText(/Minutes to wait: \d/).waitFor();
+    sandbox.clearFaults();
+    await page.getByRole("link", { name: "Try again" }).click();
+    await page.getByText("One moment, please").waitFor(); // core keeps to what the 429 said
+  });
+
+  test("tells that the API is out of reach", async () => {
+    await app.serve("start", settings());
+    const page = await newPage();
+    await page.goto(at("/products"));
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+    sandbox.fault("reset", { endpoint: "api", times: Number.POSITIVE_INFINITY });
+    await page.reload();
+    await page.getByText("We could not reach your store").waitFor();
+    sandbox.clearFaults();
+    await page.getByRole("link", { name: "Try again" }).click();
+    await page.getByText("Sales: 0").waitFor();
   });
 
   test("logs out; then a home page with a Link to the products starts no login, and an action leads to one", async () => {
