@@ -35,14 +35,22 @@ export interface BrowserLoginOptions {
   readonly spent: SpentStates;
 }
 
+/**
+ * For a session that is a cookie: a browser drops one of more than 4,096 bytes, and with it who is logged in. Encryption
+ * and base64 make it longer by a third, and the application keeps something there, too. In bytes of JSON.
+ */
+const MOST_BYTES_IN_COOKIE = 2_000;
+
 export function browserLogins({ key, clock, spent }: BrowserLoginOptions): BrowserLogins {
   const started = startedLogins(clock);
   const inSession = (session: Session) => pendingLoginsIn<SessionLogin>(session[key]);
   return {
     inSession,
     add(req, session, login) {
-      put(session, key, [...inSession(session), login].slice(-MOST_PENDING));
-      started.add(login, sessionIdOf(req, session));
+      const sessionId = sessionIdOf(req, session);
+      const pending = [...inSession(session), login].slice(-MOST_PENDING);
+      put(session, key, sessionId === undefined ? fitting(pending) : pending);
+      started.add(login, sessionId);
     },
     find(req, session, state) {
       const pending = inSession(session);
@@ -64,6 +72,12 @@ export function browserLogins({ key, clock, spent }: BrowserLoginOptions): Brows
       .sort((one, other) => one.startedAt - other.startedAt)
       .slice(-MOST_PENDING);
   }
+}
+
+/** The newest logins that a session in a cookie has room for: one at least, whatever its length. */
+function fitting(pending: readonly SessionLogin[]): readonly SessionLogin[] {
+  const bytes = Buffer.byteLength(JSON.stringify(pending));
+  return bytes <= MOST_BYTES_IN_COOKIE || pending.length === 1 ? pending : fitting(pending.slice(1));
 }
 
 function placeOf(req: Request, session: Session, browsers: readonly string[]): StartedIn {

@@ -92,7 +92,7 @@ function whyUnknown(req: Request, pending: readonly PendingLogin[]): string {
   if (pending.length > 0) {
     return (
       "The state is none of the logins under way in this session: it was started in another browser or " +
-      "session, is older than the last 20, or the callback is forged"
+      "session, is older than the last 20 (or those that a session in a cookie has room for), or the callback is forged"
     );
   }
   const check =
