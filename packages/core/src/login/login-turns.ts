@@ -24,7 +24,14 @@ const MOST_WAITING = 100;
 /** The retry time of a login that was refused because too many wait. */
 const RETRY_AFTER_MS = 1000;
 
-/** The logins of one retailer that wait in this process. */
+/** A login that waits for its turn, or has it. */
+interface Turn {
+  readonly retailer: DomainPrefix;
+  /** When it began to wait, as `performance.now()` says it. */
+  readonly at: number;
+}
+
+/** The logins of one retailer in this process. */
 interface Queue {
   waiting: number;
   /** The last work that got no answer, and the number of the newest login at that moment. */
@@ -34,14 +41,19 @@ interface Queue {
 export function loginTurns({ lock, clientId, clock, timeoutMs }: Application): LoginTurns {
   const loginMayTakeMs = timeoutMs + STORE_MAY_TAKE_MS;
   const queues = new Map<DomainPrefix, Queue>();
+  /** The oldest first. */
+  const turns = new Set<Turn>();
   let logins = 0;
   return { take };
 
   async function take<T>(retailer: DomainPrefix, work: () => Promise<T>): Promise<T> {
+    forgetOld();
     const queue = queues.get(retailer) ?? { waiting: 0 };
     if (queue.waiting >= MOST_WAITING) throw tooMany(retailer);
     queues.set(retailer, queue);
     queue.waiting += 1;
+    const turn = { retailer, at: performance.now() };
+    turns.add(turn);
     logins += 1;
     const number = logins;
     try {
@@ -52,8 +64,23 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Application): L
       };
       return await underLock(lock, `${clientId}/login/${retailer}`, inTurnNow, { progress });
     } finally {
-      queue.waiting -= 1;
-      if (queue.waiting === 0) queues.delete(retailer);
+      end(turn);
+    }
+  }
+
+  function end(turn: Turn): void {
+    if (!turns.delete(turn)) return;
+    const queue = queues.get(turn.retailer);
+    if (queue) queue.waiting -= 1;
+    if (queue?.waiting === 0) queues.delete(turn.retailer);
+  }
+
+  /** Some runtimes end a request's work, `finally` included, when its client leaves. Such a login counts no longer. */
+  function forgetOld(): void {
+    const oldest = performance.now() - loginMayTakeMs;
+    for (const turn of turns) {
+      if (turn.at > oldest) return;
+      end(turn);
     }
   }
 

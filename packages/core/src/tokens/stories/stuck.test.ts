@@ -115,6 +115,19 @@ test("a login that its runtime ended does not stop the next one of that retailer
   expect((await next).access.value).toBe("access-shop-1");
 });
 
+test("a hundred logins that their runtime ended do not keep the next one of that retailer out", async () => {
+  const { hangs, pos } = mortal();
+  hangs.add("refresh");
+  await inDyingRequest(async () => {
+    for (let login = 0; login < 100; login += 1) void pos.exchange("shop", `code-${login}`).catch(() => {});
+  });
+  await expect(pos.exchange("shop", "at once")).rejects.toMatchObject({ code: "rate_limited" });
+  await vi.advanceTimersByTimeAsync(25_000);
+  const next = pos.exchange("shop", "another code");
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect((await next).access.value).toMatch(/^access-shop-/);
+});
+
 test("a renewal that is alive is joined for as long as it takes: slow store, slow answer, tries to save", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] });
   const inner = memoryStore();
