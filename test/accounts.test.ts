@@ -151,7 +151,7 @@ describe.each(
       expect(answer.status).toBe(status);
       expect(answer.body).toContain(words);
       expect(answer.body).toContain('href="/auth/retail-pos"');
-      expect(app.output()).toContain("A store was not connected");
+      await app.printed(/A store was not connected/);
     });
 
     test("that the service failed", async () => {
@@ -170,7 +170,7 @@ describe.each(
       );
       expect(answer.status).toBe(403);
       expect(answer.body).toContain("We could not match this login");
-      expect(app.output()).toContain("The browser sent no cookie of a session back");
+      await app.printed(/The browser sent no cookie of a session back/);
     });
 
     test("that the API is out of reach, with a way on", async () => {

@@ -14,7 +14,10 @@ export interface TlsProxy {
 export async function endTls(target: string, hostname = "localhost"): Promise<TlsProxy> {
   const { key, cert } = await newCertificate([hostname]);
   const proxy = httpProxy.createProxyServer({ target, xfwd: true });
-  const server: Server = createServer({ key, cert }, (req, res) => proxy.web(req, res));
+  // A browser may still ask for something when the application has closed.
+  const server: Server = createServer({ key, cert }, (req, res) =>
+    proxy.web(req, res, {}, () => res.destroy()),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,

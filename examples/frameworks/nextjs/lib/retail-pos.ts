@@ -18,7 +18,7 @@ export function pos() {
 function make() {
   const { REDIS_URL, SESSION_SECRET: secret = "" } = process.env;
   if (!REDIS_URL) throw new TypeError("REDIS_URL: none was given");
-  const redis = new Redis(REDIS_URL, { commandTimeout: 5_000 });
+  const redis = new Redis(REDIS_URL, { commandTimeout: 5_000, lazyConnect: true });
   const client = retailPos({ ...settingsFromEnv(), ...redisTokens({ client: redis }) });
 
   // log in with store

@@ -65,9 +65,9 @@ test("tokens that come after the deadline are saved before the command ends", as
     baseUrl: "http://localhost:9/{domain_prefix}",
     clientId: "application",
     clientSecret: "canary-client-secret",
-    timeoutMs: 100,
+    timeoutMs: 1000, // what comes within three times that is saved
     async fetch() {
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      await new Promise((resolve) => setTimeout(resolve, 1200));
       return Response.json({ access_token: "canary-late", refresh_token: "late", expires_in: 86_400 });
     },
     store,
