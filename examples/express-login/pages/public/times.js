@@ -1,5 +1,5 @@
 // Shows times by the reader's clock, and holds a button back until it is of use. Without this script both work too.
-for (const time of document.querySelectorAll("time"))
+for (const time of document.querySelectorAll("time.clock"))
   time.textContent = new Date(time.dateTime).toLocaleTimeString([], { timeStyle: "short" });
 
 for (const button of document.querySelectorAll("a[data-wait]")) {

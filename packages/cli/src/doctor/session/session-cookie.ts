@@ -72,7 +72,7 @@ function isDeletion(cookie: Cookie, now: number): boolean {
 function noCookie(callback: URL): Finding {
   const withheld =
     callback.protocol === "https:"
-      ? 'behind a proxy that ends https, set app.set("trust proxy", 1) in Express or app.proxy = true in Koa'
+      ? 'behind a proxy that ends https, let the proxy send X-Forwarded-Proto: https, and set app.set("trust proxy", 1) in Express or app.proxy = true in Koa'
       : "over plain http, do not set secure: true";
   const message = "The login route sets no cookie: nothing ties the callback to this browser.";
   const mend = `Put the session middleware before the login route; and ${withheld}, because session libraries withhold a Secure cookie there.`;
