@@ -36,8 +36,8 @@ export interface BrowserLoginOptions {
 }
 
 /**
- * For a session that is a cookie: a browser drops one of more than 4,096 bytes, and with it who is logged in. Encryption
- * and base64 make it longer by a third, and the application keeps something there, too. In bytes of JSON.
+ * Of JSON, for a session that is a cookie. A browser drops a cookie of more than 4,096 bytes, and with it who is logged
+ * in. Encryption and base64 make it longer by a third, and the application keeps something there, too.
  */
 const MOST_BYTES_IN_COOKIE = 2_000;
 
