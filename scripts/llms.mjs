@@ -24,7 +24,7 @@ export function llmsText(readme) {
   return [
     title,
     `\n> ${summary}\n`,
-    absolute(whom.split(" Without it")[0]),
+    absolute(whom.split(" Without this")[0]),
     "\n## Packages\n",
     ...packages,
     ...groups,
