@@ -286,8 +286,19 @@ describe("docs/frameworks/nextjs.md, with a log-out and a page for what failed,"
     await page.reload();
     await page.getByText("We could not reach your store").waitFor();
     sandbox.clearFaults();
-    await page.getByRole("link", { name: "Try again" }).click();
+    await page.goto(at("/products"));
     await page.getByText("Sales: 0").waitFor();
+    sandbox.fault("reset-after", { endpoint: "api" });
+    await page.getByRole("button").first().click();
+    await page.getByText("server error occurred").waitFor(); // and not that nothing was lost: the sale was made
+    await page.goto(at("/products"));
+    await page.getByText("Sales: 1").waitFor();
+    sandbox.fault("reset", { endpoint: "api", times: Number.POSITIVE_INFINITY });
+    await page.reload();
+    await page.getByText("We could not reach your store").waitFor();
+    sandbox.clearFaults();
+    await page.getByRole("link", { name: "Try again" }).click();
+    await page.getByText("Sales: 1").waitFor();
   });
 
   test("logs out; then a home page with a Link to the products starts no login, and an action leads to one", async () => {
