@@ -106,6 +106,26 @@ describe("every program with a session", () => {
   test("there are some", () => expect(withSession.length).toBeGreaterThan(4));
 });
 
+describe("every program that", () => {
+  const cookies = code.filter(({ text }) => /SignedCookie\(|createCookie|cookieName|"set-cookie": cookie/.test(text));
+  const pools = code.filter(({ text }) => text.includes("new pg.Pool("));
+
+  test.each(cookies.map((block) => [nameOf(block), block.text]))(
+    "sets a cookie of its own sets one that no other host can set: %s",
+    (_name, text) => expect(text).toMatch(/__Host-/),
+  );
+
+  test.each(pools.map((block) => [nameOf(block), block.text]))(
+    "opens a pool listens for its errors, which would end the process: %s",
+    (_name, text) => expect(text).toMatch(/pool\.on\("error"/),
+  );
+
+  test("does so is found", () => {
+    expect(cookies.length).toBeGreaterThan(2);
+    expect(pools.length).toBeGreaterThan(2);
+  });
+});
+
 describe("every whole program is run:", () => {
   const programs = ownCode.filter(({ text, mark }) => /^import /m.test(text) || mark !== "");
 

@@ -395,6 +395,18 @@ test("an own fetch is called as a plain function: that of some platforms wants n
   expect(callers).toEqual([undefined, undefined, undefined]);
 });
 
+test.each([
+  () => new Date(),
+  () => Number.NaN,
+  () => Number.POSITIVE_INFINITY,
+  () => "noon",
+  () => undefined,
+])("a clock that is none is refused: %s", (clock) => {
+  expect(() => retailPos({ ...options(), clock: clock as never })).toThrow(
+    new TypeError("clock must return epoch milliseconds, as Date.now does"),
+  );
+});
+
 test("clock tells the time of everything", async () => {
   const clock = () => 5_000;
   const fetch = async () =>

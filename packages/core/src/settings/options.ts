@@ -117,7 +117,7 @@ export function checkOptions(options: RetailPosOptions): CheckedOptions {
       options.userAgent === undefined ? "retail-pos-auth" : options.userAgent,
     ),
     fetch: plainFetch(fn("fetch", options.fetch)),
-    clock: fn("clock", options.clock) ?? Date.now,
+    clock: given(options.clock, clockIn) ?? Date.now,
     observe: fn("observe", options.observe),
     acceptRetailer: fn("acceptRetailer", options.acceptRetailer),
     background: inBackground(fn("background", options.background)),
@@ -138,6 +138,13 @@ function scopeText(value: unknown): string {
       'scope must be one text with a space between scopes, as in "products:read sales:read"',
     );
   return text("scope", value);
+}
+
+/** A clock that is none would spoil what is stored. */
+function clockIn(value: unknown): () => number {
+  const clock = fn("clock", value as () => number);
+  if (clock && Number.isFinite(clock())) return clock;
+  throw new TypeError("clock must return epoch milliseconds, as Date.now does");
 }
 
 function headerText(name: string, value: unknown): string {
