@@ -22,7 +22,10 @@ const packages = new Map(
     return [name, Object.keys(dependencies ?? {})];
   }),
 );
-const named = process.argv.slice(2).flatMap((name) => (existsSync(`${root}${name}`) ? oursIn(name) : name));
+const named = process.argv.slice(2).flatMap((name) => {
+  if (existsSync(`${root}${name}/package.json`)) return oursIn(name);
+  return packages.has(`@retail-pos/${name}`) ? `@retail-pos/${name}` : name;
+});
 const unknown = named.filter((name) => !packages.has(name));
 if (unknown.length > 0) {
   console.error(`There is no package ${unknown.join(", ")}. There are: ${[...packages.keys()].join(", ")}`);

@@ -134,7 +134,7 @@ test("nobody else on the machine can read the file", () => {
   expect(statSync(file).mode & 0o077).toBe(0);
 });
 
-describe("the program", () => {
+describe("the program", { timeout: 60_000 }, () => {
   test.each(["SIGTERM", "SIGINT"] as const)(
     "ends by itself on %s, and starts again where it was",
     async (signal) => {
