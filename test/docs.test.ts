@@ -107,7 +107,9 @@ describe("every program with a session", () => {
 });
 
 describe("every program that", () => {
-  const cookies = code.filter(({ text }) => /SignedCookie\(|createCookie|cookieName|"set-cookie": cookie/.test(text));
+  const cookies = code.filter(({ text }) =>
+    /SignedCookie\(|createCookie|cookieName|"set-cookie": cookie/.test(text),
+  );
   const pools = code.filter(({ text }) => text.includes("new pg.Pool("));
 
   test.each(cookies.map((block) => [nameOf(block), block.text]))(

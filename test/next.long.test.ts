@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { retailPos } from "@retail-pos/core";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { redisTokens } from "@retail-pos/store-redis";
@@ -216,6 +217,28 @@ describe("examples/frameworks/nextjs, with cacheComponents,", () => {
         .trim()
         .split("\n"),
     ).toHaveLength(3); // and the test's own
+  });
+
+  test("saves a renewal that is under way when it is stopped, although its browser has left", async () => {
+    const { stop } = await app.serve("start", settings());
+    const page = await newPage();
+    await page.goto(at("/products"));
+    await approve(page);
+    await page.getByText("Sales: 0").waitFor();
+    sandbox.expire(store);
+    const late = sandbox.fault("late", { domainPrefix: store });
+    page.reload().catch(() => {});
+    await late.struck;
+    await page.close();
+    const stopped = stop();
+    await sleep(300);
+    late.release();
+    await stopped;
+
+    sandbox.expire(store); // what was saved renews it, or nothing does
+    const { authUrl, baseUrl, application } = sandbox;
+    const client = retailPos({ authUrl, baseUrl, ...application, ...tokens() });
+    expect((await client.retailer(store).fetch("api/products")).status).toBe(200);
   });
 
   test("says which setting is missing, and shows no secret", async () => {

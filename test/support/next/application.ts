@@ -21,6 +21,8 @@ export interface NextApplication {
 interface Served {
   /** What it has printed so far. */
   output(): string;
+  /** Sends SIGTERM, and resolves when the process has ended. */
+  stop(): Promise<void>;
 }
 
 type Settings = Readonly<Record<string, string>>;
@@ -56,7 +58,8 @@ export function nextApplication(folder: string, files: ReadonlyMap<string, strin
       });
       const ended = once(child, "exit");
       onTestFinished(async () => {
-        if (child.exitCode === null) process.kill(-(child.pid as number), "SIGKILL");
+        if (child.exitCode === null && child.signalCode === null)
+          process.kill(-(child.pid as number), "SIGKILL");
         await ended;
       });
       let output = "";
@@ -68,7 +71,11 @@ export function nextApplication(folder: string, files: ReadonlyMap<string, strin
           });
         ended.then(() => reject(new Error(`next ${command} ended: ${output}`)), reject);
       });
-      return { output: () => output };
+      const stop = async () => {
+        child.kill("SIGTERM");
+        await ended;
+      };
+      return { output: () => output, stop };
     },
     madeFilesWith(text) {
       const forms = [text, ...base64FormsOf(text)];

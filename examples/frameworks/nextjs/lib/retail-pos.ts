@@ -4,6 +4,7 @@ import { redisTokens } from "@retail-pos/store-redis";
 import { Redis } from "ioredis";
 import { headers } from "next/headers";
 import { redirect } from "next/navigation";
+import { after } from "next/server";
 import { remember, storeIn } from "./session";
 
 declare global {
@@ -19,7 +20,7 @@ function make() {
   const { REDIS_URL, SESSION_SECRET: secret = "" } = process.env;
   if (!REDIS_URL) throw new TypeError("REDIS_URL: none was given");
   const redis = new Redis(REDIS_URL, { commandTimeout: 5_000, lazyConnect: true });
-  const client = retailPos({ ...settingsFromEnv(), ...redisTokens({ client: redis }) });
+  const client = retailPos({ ...settingsFromEnv(), ...redisTokens({ client: redis }), background: after });
 
   // log in with store
   const onLogin = ({ login }: LoginEvent) => remember(login.domainPrefix, "/products");

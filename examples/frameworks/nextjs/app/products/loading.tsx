@@ -1,3 +1,1 @@
-export default function Loading() {
-  return <p>One moment</p>;
-}
+export default () => <p>One moment</p>;
