@@ -73,7 +73,7 @@ function onSqlite(file: string): Kept {
   return { tokens: sqliteTokens({ database }), sessions: new SqliteSessions(database), release };
 }
 
-/** Sessions in a table, as express-session asks it of a store. Without `touch`, as above, a page prolongs none. */
+/** Sessions in a table, as express-session asks it of a store. It has no `touch`, so no page prolongs a session. */
 class SqliteSessions extends session.Store {
   readonly database: Database.Database;
 

@@ -140,7 +140,7 @@ function scopeText(value: unknown): string {
   return text("scope", value);
 }
 
-/** A clock that is none would spoil what is stored. */
+/** Stored expiries are computed with the clock, so a wrong one would damage the records. */
 function clockIn(value: unknown): () => number {
   const clock = fn("clock", value as () => number);
   if (clock && Number.isFinite(clock())) return clock;
