@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type DomainPrefix, parseDomainPrefix, retailPos, type TokenSet } from "@retail-pos/core";
 import Database from "libsql";
@@ -15,6 +15,8 @@ const shop = parseDomainPrefix("shop");
 const losses: [string, (file: string) => void][] = [
   ["deleted", (file) => rmSync(file)],
   ["deleted with its log", (file) => ["", "-wal", "-shm"].forEach((end) => void rmSync(file + end))],
+  ["left without its log", (file) => rmSync(`${file}-wal`)],
+  ["left with a copy of its log", (file) => replacedByCopy(`${file}-wal`)],
   ["moved", (file) => renameSync(file, `${file}.old`)],
   [
     "replaced by another",
@@ -24,13 +26,7 @@ const losses: [string, (file: string) => void][] = [
       renameSync(other, file);
     },
   ],
-  [
-    "replaced by its own copy",
-    (file) => {
-      copyFileSync(file, `${file}.copy`);
-      renameSync(`${file}.copy`, file);
-    },
-  ],
+  ["replaced by its own copy", replacedByCopy],
   ["in a folder that was renamed", (file) => renameSync(dirname(file), `${dirname(file)}-old`)],
 ];
 
@@ -51,7 +47,9 @@ describe.each(losses)("a file that is %s below the process", (_, lose) => {
       await expect(ask).rejects.toMatchObject({
         code: "store_failed",
         operation,
-        message: expect.stringMatching(/: its file was deleted, moved or replaced while it was open$/),
+        message: expect.stringMatching(
+          /: its file or its log \(-wal\) was deleted, moved or replaced while it was open$/,
+        ),
       });
     expect(await store.load(shop)).toEqual(set("3"));
     expect(await lock("id/shop", async () => "had")).toBe("had");
@@ -65,6 +63,20 @@ test("a file that comes back to its place is saved to again", async () => {
   await expect(store.save(set("1"))).rejects.toThrow("moved");
   renameSync(`${file}.away`, file);
   expect(await store.save(set("2"), set("1"))).toBe(true);
+});
+
+test("a log that goes because the application changes the journal mode is not missed", async () => {
+  const file = inFolder();
+  const database = here.open(file);
+  const { store } = sqliteTokens({ database });
+  await store.save(set("1"));
+  expect(database.prepare("PRAGMA journal_mode = DELETE").get()).toMatchObject({ journal_mode: "delete" });
+  expect(existsSync(`${file}-wal`)).toBe(false);
+  expect(await store.save(set("2"), set("1"))).toBe(true);
+  database.exec("PRAGMA journal_mode = WAL");
+  expect(await store.save(set("3"), set("2"))).toBe(true);
+  rmSync(`${file}-wal`);
+  await expect(store.save(set("4"), set("3"))).rejects.toThrow("its log (-wal)");
 });
 
 test("an application hears that its renewed tokens are not saved, and goes on with them", async () => {
@@ -113,6 +125,11 @@ describe("a database without a file", () => {
     database.close();
   });
 });
+
+function replacedByCopy(file: string): void {
+  copyFileSync(file, `${file}.copy`);
+  renameSync(`${file}.copy`, file);
+}
 
 /** A path in a folder of its own. */
 function inFolder(): string {

@@ -15,7 +15,7 @@ export function inPlace(ask: Ask, database: SqliteDatabase): Ask {
     throw storeFailure(
       "SQLite",
       task,
-      new Error("its file was deleted, moved or replaced while it was open"),
+      new Error("its file or its log (-wal) was deleted, moved or replaced while it was open"),
     );
   };
 }
@@ -25,7 +25,26 @@ function placeOf(database: SqliteDatabase): () => boolean {
   const { file } = database.prepare("PRAGMA database_list").get() as Row; // the first is the main one
   const path = String(file ?? "");
   const opened = fileAt(path);
-  return opened ? () => (fileAt(path) ?? opened) === opened : () => true;
+  if (!opened) return () => true;
+  const isLogInPlace = logOf(database, `${path}-wal`);
+  return () => (fileAt(path) ?? opened) === opened && isLogInPlace();
+}
+
+/**
+ * The same for the write-ahead log, which SQLite keeps as long as the database is open: what is written to another one
+ * is found by no other process, and by none after a kill. It is there after the first write at the latest.
+ */
+function logOf(database: SqliteDatabase, path: string): () => boolean {
+  let opened: string | undefined;
+  return () => {
+    const found = fileAt(path);
+    opened ||= found;
+    if (!opened || (found ?? opened) === opened) return true;
+    const { journal_mode } = database.prepare("PRAGMA journal_mode").get() as Row;
+    if (journal_mode === "wal") return false;
+    opened = undefined; // the application has changed the mode: no log belongs there
+    return true;
+  };
 }
 
 /** Which file lies there: empty if there is none, `undefined` if it cannot be told. */

@@ -101,10 +101,10 @@ test("a file that is deleted or replaced is noticed by the next save, also if it
       lose();
       await assert.rejects(
         store.save({ ...set, version: "2" }, set),
-        /its file was deleted, moved or replaced/,
+        /its file or its log \(-wal\) was deleted, moved or replaced/,
       );
       sqliteTokens({ database: open(path) }); // another in its place
-      await assert.rejects(store.save(set), /its file was deleted, moved or replaced/);
+      await assert.rejects(store.save(set), /its file or its log \(-wal\) was deleted, moved or replaced/);
       for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
     }
   }
