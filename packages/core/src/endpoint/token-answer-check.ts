@@ -1,7 +1,7 @@
 import { withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { redact } from "../secrets/redact.js";
 import { ClientRefusedError, TokenEndpointError, TokenResponseError } from "../vocabulary/errors.js";
-import type { Grant } from "./token-grants.js";
+import type { Grant, Refusal } from "./token-grants.js";
 import type { Answer } from "./token-post.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
 
@@ -27,24 +27,27 @@ function callersErrorFor(
 
 function coreErrorFor(
   { status, redirected, body = "" }: Answer,
-  { domainPrefix, secrets, refused }: Grant,
+  { domainPrefix, secrets, refused, refusedEarly }: Grant,
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
-  const isRefusal = code === "invalid_grant" && status >= 400 && status < 500;
-  if (!redirected && (isRefusal || status === 400 || status === 401)) {
-    // Decided on the service's own words; they are cleaned before they are shown.
-    if (code === "invalid_client" || code === "unauthorized_client") {
-      return new ClientRefusedError(code, { domainPrefix });
-    }
-    if (!HARMLESS_TO_THE_GRANT.has(code)) return refused(status, plainText(description ?? code, secrets));
-  }
-  const what = redirected || (status >= 300 && status < 400) ? "a redirect, which is not followed" : status;
-  return new TokenEndpointError(`The token endpoint of retailer "${domainPrefix}" answered ${what}`, {
-    domainPrefix,
+  const isClientError = !redirected && status >= 400 && status < 500;
+  const details = {
     endpointStatus: status,
     error: HARMLESS_TO_THE_GRANT.has(code) ? String(code) : plainText(code, secrets),
     errorDescription: plainText(description, secrets),
-  });
+  };
+  // Decided on the service's own words; they are cleaned before they are shown.
+  if (isClientError && (code === "invalid_grant" || status === 400 || status === 401)) {
+    if (code === "invalid_client" || code === "unauthorized_client") {
+      return new ClientRefusedError(code, { domainPrefix });
+    }
+    if (!refusedEarly && !HARMLESS_TO_THE_GRANT.has(code))
+      return refused(status, plainText(description ?? code, secrets));
+  }
+  if (isClientError && refusedEarly && status !== 408 && !PASSES.has(code)) return refusedEarly(details);
+  const what = redirected || (status >= 300 && status < 400) ? "a redirect, which is not followed" : status;
+  const message = `The token endpoint of retailer "${domainPrefix}" answered ${what}`;
+  return new TokenEndpointError(message, { domainPrefix, ...details });
 }
 
 /** OAuth errors after which the code or refresh token may still be valid (RFC 6749, sections 4.1.2.1 and 5.2). */
@@ -58,6 +61,9 @@ const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
   "temporarily_unavailable",
 ]);
 
+/** Of these, the ones that a request a little later does not meet any more. */
+const PASSES: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unavailable"]);
+
 /**
  * The tokens in a 2xx answer.
  *
@@ -66,7 +72,7 @@ const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
  */
 export function usableResponse(
   { status, body }: Answer,
-  { domainPrefix, secrets }: Grant,
+  { domainPrefix, secrets, refusedEarly }: Grant,
   requestedAt: number,
 ): TokenResponse {
   const refuse = (problem: string) =>
@@ -78,17 +84,20 @@ export function usableResponse(
   const response = readTokenResponse(body, domainPrefix, requestedAt);
   if (!response) throw refuse("its body is no JSON object");
   if (response.otherRetailer) throw refuse("its domain_prefix names another retailer; nothing of it is used");
-  if (!response.access && !response.refreshToken)
-    throw refuse(`it holds no usable access_token${errorIn(body, secrets)}`);
+  if (!response.access && !response.refreshToken) {
+    const { error, errorDescription } = errorIn(body, secrets);
+    if (error && refusedEarly) throw refusedEarly({ endpointStatus: status, error, errorDescription });
+    const words = [error, errorDescription].filter(Boolean).join(": ");
+    throw refuse(`it holds no usable access_token${words && `; it says ${words}`}`);
+  }
   return withoutSecretScope(response, secrets);
 }
 
 /** Some services answer an error with status 200. */
-function errorIn(body: string, secrets: readonly string[]): string {
+function errorIn(body: string, secrets: readonly string[]): Pick<Refusal, "error" | "errorDescription"> {
   const { error, error_description, access_token, refresh_token } = jsonObject(body) ?? {};
   const all = [...secrets, ...[access_token, refresh_token].filter((token) => typeof token === "string")];
-  const words = [error, error_description].map((text) => plainText(text, all)).filter(Boolean);
-  return words.length > 0 ? `; it says ${words.join(": ")}` : "";
+  return { error: plainText(error, all), errorDescription: plainText(error_description, all) };
 }
 
 /** Shorter texts turn up in ordinary words, and no service has secrets that short. */

@@ -31,7 +31,7 @@ export interface TokenEndpoint {
    * Gets new tokens for a refresh token (4.3).
    *
    * @throws {ReconnectRequiredError} when the service refuses the refresh token.
-   * @throws {RefusedEarlyError} the same, if `isEarly`: perhaps the service renews no token before its end.
+   * @throws {RefusedEarlyError} if `isEarly`, for any refusal: perhaps the service renews no token before its end.
    */
   refresh(domainPrefix: DomainPrefix, refreshToken: string, extra?: RefreshExtra): Promise<TokenAnswer>;
 }

@@ -19,7 +19,16 @@ export interface Grant {
   readonly secrets: readonly string[];
   /** The error for an answer that refuses the code or the refresh token. */
   readonly refused: (status: number, errorDescription: string | undefined) => RetailPosError;
+  /** The same while the access token is valid: then no refusal is a verdict, whatever it says (behaviour 8). */
+  readonly refusedEarly?: (details: Refusal) => RetailPosError;
   readonly parseErrorResponse?: ExchangeExtra["parseErrorResponse"];
+}
+
+/** What an answer said that refuses: its status, and the OAuth error (RFC 6749, section 5.2) if it has one. */
+export interface Refusal {
+  readonly endpointStatus: number;
+  readonly error: string | undefined;
+  readonly errorDescription: string | undefined;
 }
 
 /** Options of one exchange. */
@@ -94,10 +103,10 @@ export function tokenGrants(options: GrantOptions): Grants {
     refresh(domainPrefix, refreshToken, { accessToken, isEarly } = {}) {
       const type = "refresh_token";
       const form = { grant_type: type, refresh_token: refreshToken, ...application };
-      const refused: Grant["refused"] = (status, description) =>
-        isEarly ? refusedEarly(domainPrefix, status, description) : refreshTokenRefused(domainPrefix);
+      const refused = () => refreshTokenRefused(domainPrefix);
+      const early = { refusedEarly: (details: Refusal) => refusedEarly(domainPrefix, details) };
       const secrets = [refreshToken, clientSecret, ...(accessToken === undefined ? [] : [accessToken])];
-      return { type, domainPrefix, form, secrets, refused };
+      return { type, domainPrefix, form, secrets, refused, ...(isEarly && early) };
     },
   };
 }
@@ -121,13 +130,9 @@ function refreshTokenRefused(domainPrefix: DomainPrefix): ReconnectRequiredError
   );
 }
 
-function refusedEarly(
-  domainPrefix: DomainPrefix,
-  endpointStatus: number,
-  errorDescription: string | undefined,
-): RefusedEarlyError {
+function refusedEarly(domainPrefix: DomainPrefix, details: Refusal): RefusedEarlyError {
   return new RefusedEarlyError(
     `The service refused to renew the access token of retailer "${domainPrefix}" before its end; it is used until then`,
-    { domainPrefix, endpointStatus, error: "invalid_grant", errorDescription },
+    { domainPrefix, ...details },
   );
 }

@@ -65,6 +65,11 @@ describe("a refresh that is refused while the access token is valid", () => {
     { name: "400 invalid_grant", refusal: () => oauthError("invalid_grant") },
     { name: "403 invalid_grant", refusal: () => oauthError("invalid_grant", 403) },
     { name: "400 without an OAuth error", refusal: () => json({ message: "token still valid" }, 400) },
+    { name: "400 invalid_request", refusal: () => oauthError("invalid_request") },
+    { name: "403 without a body", refusal: () => new Response(null, { status: 403 }) },
+    { name: "409", refusal: () => json({ error: "token_still_valid" }, 409) },
+    { name: "425", refusal: () => json({}, 425) },
+    { name: "200 with an error", refusal: () => json({ error: "too_early", error_description: "wait" }) },
   ])("is no verdict: one try, the token until its end, and one request then ($name)", async ({ refusal }) => {
     const time = { now: T0 };
     const service = strictService(time, refusal);
@@ -90,6 +95,23 @@ describe("a refresh that is refused while the access token is valid", () => {
     expect(service.spent()).toHaveLength(2);
     expect(await store.load(SHOP)).not.toHaveProperty("limitedUntil");
     expect(types()).toEqual(["connected", "renewal_failed", "renewed"]);
+  });
+
+  test.each([
+    { name: "500", failure: () => json({}, 500) },
+    { name: "408", failure: () => json({}, 408) },
+    { name: "400 temporarily_unavailable", failure: () => oauthError("temporarily_unavailable") },
+    { name: "200 without an error", failure: () => json({}) },
+  ])("is none if it fails for another reason: tried again a little later ($name)", async ({ failure }) => {
+    const { login, value, service, time } = start();
+    await login();
+    service.next(failure);
+    for (time.now = END - 200_000; service.spent().length < 2; time.now += 500) {
+      expect(await value()).toBe("access-shop-1");
+      await settled();
+    }
+    expect(time.now).toBeLessThan(END - 195_000);
+    expect(await value()).toBe("access-shop-2");
   });
 
   test("at the token's end by this process's clock: the request comes when the token has surely ended", async () => {
