@@ -147,6 +147,14 @@ describe("a cookie without __Host-, which plain http and neighbouring hosts can 
     ["of a login that comes back to this machine, shown on https", onHttps, onHttps, local, CALLBACK],
     ["the same behind a proxy that ends TLS", onHttps, onHttps, local, CALLBACK.replace("https", "http")],
     ["the same inside a network", onHttps, onHttps, local, "http://10.0.0.7:3000/callback"],
+    [
+      "the same by a program that gives each request an address of its own",
+      onHttps,
+      onHttps,
+      local,
+      "http://localhost/callback",
+    ],
+    ["the same at another port of this machine", onHttps, onHttps, local, "http://localhost:5001/callback"],
     ["of a deployment on http, shown on https", onHttp, onHttp, {}, "https://localhost:3000/callback"],
   ])("is none: %s", async (_, sealing, asked, login, address) => {
     const [theirs, ours] = [site({ client: sealing }), site({ client: asked })];

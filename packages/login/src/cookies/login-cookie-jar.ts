@@ -80,12 +80,14 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
 
   /**
    * Whether a login may have a cookie without `__Host-`, which plain http and neighbouring hosts can plant: it comes
-   * back over http. If the application itself is on https, only on this machine.
+   * back over http. If the application itself is on https, only to the login's own address on this machine.
    */
   function comesBackPlain(request: Request, pending: string): boolean {
     const [login] = loginsIn(pending);
-    if (!isHttp(request.url) || !isHttp(login?.redirectUri ?? application.redirectUri)) return false;
-    return isHttp(application.redirectUri) || isOnThisMachine(request.url);
+    const redirectUri = login?.redirectUri ?? application.redirectUri;
+    if (!isHttp(request.url) || !isHttp(redirectUri)) return false;
+    if (isHttp(application.redirectUri)) return true;
+    return isOnThisMachine(request.url) && originOf(request.url) === originOf(redirectUri);
   }
 
   async function firstOpened(name: string, cookies: readonly Cookie[]): Promise<string | undefined> {
@@ -124,6 +126,10 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
 
 function loginsIn(pending: string | undefined) {
   return pending === undefined ? [] : pendingLoginsIn(JSON.parse(pending).logins);
+}
+
+function originOf(address: string | undefined): string | undefined {
+  return address && new URL(address).origin;
 }
 
 function isHttp(address: string | undefined): boolean {
