@@ -5,7 +5,7 @@ import { connect } from "node:http2";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEnv, promisify } from "node:util";
-import { retailPos, settingsFromEnv } from "@retail-pos/core";
+import { parseDomainPrefix, retailPos, settingsFromEnv } from "@retail-pos/core";
 import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { redisTokens } from "@retail-pos/store-redis";
 import { Hono, type MiddlewareHandler } from "hono";
@@ -246,6 +246,68 @@ test.each<[string, MiddlewareHandler, string[]]>([
   const answer = () => new Response(null, { headers: { "set-cookie": "login=1" } });
   const app = new Hono().use(middleware).get("/", answer);
   expect((await app.request("/")).headers.getSetCookie()).toEqual(cookies);
+});
+
+describe.skipIf(!redis)("NestJS, stopped by a signal while it renews for a caller who has left,", () => {
+  afterEach(() => sandbox.close());
+
+  test.each([
+    ["ends when the new tokens are saved, with what its page shows", true],
+    ["and else at once", false],
+  ])("%s", async (_, waits) => {
+    await openSandbox();
+    await redis?.admin.flushall();
+    const program = await start(nestWithRedis(waits));
+    onTestFinished(() => void program.kill("SIGKILL"));
+    const ended = once(program, "exit");
+    const person = browser();
+    await person.open(sandbox.consent((await person.open(login())).location, store));
+
+    sandbox.expire(store);
+    const late = sandbox.fault("late", { domainPrefix: store });
+    const left = new AbortController();
+    const headers = { cookie: person.cookies("localhost") };
+    const call = fetch(at("/products"), { headers, signal: left.signal }).catch(() => "left");
+    await late.struck;
+    left.abort();
+    expect(await call).toBe("left");
+    program.kill("SIGTERM");
+    if (waits) await expect.poll(() => fetch(at("/")).catch(() => "closed")).toBe("closed");
+    else await ended;
+    late.release();
+    await ended;
+
+    const { store: tokens } = redisTokens({ client: redis?.admin as Redis });
+    const { access } = (await tokens.load(parseDomainPrefix(store))) ?? {};
+    expect(sandbox.accepts(store, access?.value ?? "")).toBe(waits);
+  });
+
+  /** The program for Nest as it is shown, on Redis, with the hooks of a stop and perhaps what the page has for them. */
+  function nestWithRedis(waits: boolean): string {
+    const text = readFileSync(join(root, "examples/frameworks/nestjs/dist/app.js"), "utf8");
+    const recipe = blocksOf("docs/frameworks/nestjs.md").find((block) =>
+      block.text.includes("class Renewals"),
+    );
+    const javascript = recipe?.text.replaceAll(/<Promise<unknown>>|: Promise<unknown>/g, "");
+    const changes: [string, string][] = [
+      [
+        "settingsFromEnv()",
+        `{ ...settingsFromEnv(), ...redisTokens({ client: redis })${waits ? ", background" : ""} }`,
+      ],
+      ["await app.listen(", "app.enableShutdownHooks();\nawait app.listen("],
+      ...(waits ? [["providers: [", "providers: [Renewals, "] as [string, string]] : []),
+    ];
+    for (const [old] of changes) expect(text).toContain(old);
+    const changed = changes.reduce((program, [old, now]) => program.replace(old, now), text);
+    return write(
+      "nest.js",
+      `import { redisTokens } from "@retail-pos/store-redis";
+      import { Redis } from "ioredis";
+      const redis = new Redis(process.env.REDIS_URL);
+      ${javascript}
+      ${changed}`,
+    );
+  }
 });
 
 describe("the rule for queue workers", () => {
