@@ -1,26 +1,34 @@
 /** What every schedule is judged by. docs/guarantees.md repeats these sentences, and a test compares. */
 export const PROMISES = {
-  loss: "A refresh token that reached a living process is not lost: the store has it once it can be written.",
-  ended: "No caller gets a token that has ended, unless this very call had it issued.",
-  rejected: "No caller gets a token that the API rejected, once this process was told.",
+  loss:
+    "If a refresh token reached a process that still runs, the token store gets it once writes work again.",
+  ended: "No caller gets an expired access token, unless the service issued the token during this call.",
+  rejected:
+    "Once a process is told that the API rejected an access token, none of its callers gets this token.",
   others: "No caller gets another retailer's token.",
   current:
-    "No caller gets a token that was replaced, or whose retailer was disconnected, longer than cacheMs ago.",
-  told: "No caller gets a token once this process was told that it was replaced, or that its retailer was disconnected.",
-  once: "One expiry costs one token request, in all processes together.",
-  need: "No token request goes out for a token that is neither due nor rejected.",
-  spent: "No process sends a refresh token that it knows to be replaced.",
-  pause: "After a 429 no token request goes out before the reset; after another failure none within 0.8 s.",
-  verdict: "No caller is told to log in again, unless the service refused what the store holds.",
-  absent: "No caller is told that a retailer is not connected while the store holds tokens for it.",
-  disconnected: "A retailer who was disconnected stays so until the next login.",
-  login: "Nothing older takes the place of a login or of newer tokens in the store.",
-  mark: "A set is marked as refused only if the service refused it.",
-  deadline: "No caller waits for a token request longer than timeoutMs.",
-  settles: "Every promise settles.",
-  waits: "No caller waits while a live token is held.",
-  fails: "No caller gets an error while a live token is held, or if nothing failed.",
-  works: "When everything works again, each connected retailer gets a token.",
+    "If a token is replaced, or its retailer disconnected, all processes stop using the token within cacheMs.",
+  told:
+    "A process that learns that a token was replaced, or its retailer disconnected, stops using the token at once.",
+  once: "When an access token expires, all processes together send one token request for it.",
+  need:
+    "A process renews an access token only if the token is due for renewal, or if the API rejected the token.",
+  spent: "A process that knows that a refresh token was replaced does not send it.",
+  pause:
+    "After a 429 no token request is sent before the rate limit's reset; after another failure none for 0.8 s.",
+  verdict:
+    "Callers are told to log in again only if the service refused the refresh token that the store holds.",
+  absent:
+    "Callers are told that a retailer is not connected only if the store holds no tokens of this retailer.",
+  disconnected: "A disconnected retailer stays disconnected until the retailer's next login.",
+  login: "Older tokens never replace newer tokens, or the tokens of a newer login, in the token store.",
+  mark: "A stored token set is marked as refused only if the service refused its refresh token.",
+  deadline: "No caller waits longer than timeoutMs for a token request.",
+  settles: "Every promise that core returns is resolved or rejected.",
+  waits: "No caller waits for a renewal while the caller's process has a valid token.",
+  fails:
+    "Callers get an error such as store_failed only after such a failure, and only without a valid token.",
+  works: "When all failures are over, each connected retailer gets a token again.",
 } as const;
 
 export type PromiseName = keyof typeof PROMISES;
