@@ -27,7 +27,7 @@ export const PROMISES = {
   settles: "Every promise that core returns is resolved or rejected.",
   waits: "No caller waits for a renewal while the caller's process has a valid token.",
   fails:
-    "Callers get an error such as store_failed only after such a failure, and only without a valid token.",
+    "Callers get an error such as store_failed only if that failure happened and the process has no valid token.",
   works: "When all failures are over, each connected retailer gets a token again.",
 } as const;
 
