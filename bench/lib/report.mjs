@@ -48,17 +48,19 @@ function origin(results) {
   return `The scenarios ran at different commits: ${commits.join("; ")}.`;
 }
 
-/** Rows of ours with one aim for one figure share a line. */
+/** Rows of ours with one aim for one figure share a line; if the others have another aim, the line names its rows. */
 function aims(results) {
   const lines = results.flatMap((result) => {
     const aimed = result.targets.map((target) => ({ ...target, aim: aimOf(target, result) }));
     const isFirst = ({ figure, aim }, index) =>
       aimed.findIndex((other) => other.figure === figure && other.aim === aim) === index;
-    return aimed.filter(isFirst).map(({ figure, aim }, index) => {
+    return aimed.filter(isFirst).map(({ figure, aim }) => {
       const same = aimed.filter((other) => other.figure === figure && other.aim === aim);
+      const isOneOfSeveral = aimed.some((other) => other.figure === figure && other.aim !== aim);
+      const names = isOneOfSeveral ? ` (${same.map(({ row = OURS }) => row).join(", ")})` : "";
       return [
-        index === 0 ? result.title : "",
-        result.figures[figure],
+        result.title,
+        result.figures[figure] + names,
         `**${range(same.map(({ row = OURS }) => result.rows[row]?.[figure]))}**`,
         `${aim} ${same.every(({ reached }) => reached) ? "✓" : "✗"}`,
       ];
@@ -87,7 +89,7 @@ export function details({ id, title, floor, figures, ran, rows }) {
 }
 
 function aim({ atMost, atLeast, exactly, noMoreThan }, value) {
-  if (noMoreThan !== undefined) return `≤ ${noMoreThan}: ${value}`;
+  if (noMoreThan !== undefined) return `≤ ${value}, that of ${noMoreThan}`;
   if (exactly !== undefined) return exactly.toLocaleString("en");
   if (atLeast !== undefined && atMost !== undefined) return `from ${atLeast} to ${atMost}`;
   return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost.toLocaleString("en")}`;

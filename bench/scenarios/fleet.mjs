@@ -19,10 +19,10 @@ export default {
   floor: "one token request for each, 100 ms, so many at a time",
   rounds: 1,
   figures: {
-    ratio: "time, of the floor",
+    ratio: "time, divided by the floor's",
     requests: "token requests of one retailer, at most",
     statements: "statements for each",
-    heap: "memory at most, MiB more than before",
+    heap: "memory, MiB more than before the job, at most",
   },
   targets: Object.values(engines)
     .flatMap(rowsOf)

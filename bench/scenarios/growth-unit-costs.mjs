@@ -8,7 +8,7 @@ const worker = new URL("growth/unit-costs.mjs", import.meta.url);
 
 const unitCosts = {
   id: "growth-unit-costs",
-  title: "growth: what a retailer and a renewal take of each engine",
+  title: "growth: what a retailer and a renewal cost each database",
   floor: "none: these are for reckoning",
   rounds: 9,
   quickRounds: 1,
@@ -16,10 +16,10 @@ const unitCosts = {
     bytes: "bytes a retailer, tokens of 64 characters",
     longBytes: "bytes a retailer, tokens of 1,000 characters",
     renewedBytes: "bytes a retailer after days of renewals",
-    hit: "statements, a call that the process answers itself",
-    lookUp: "statements, a call past cacheMs",
-    renewal: "statements, a renewal",
-    waiter: "statements, each process that waits 100 ms for another's renewal",
+    hit: "statements for a call that the process answers itself",
+    lookUp: "statements for a call that asks the store",
+    renewal: "statements for a renewal",
+    waiter: "statements for a process that waits 100 ms for another's renewal",
   },
   targets: Object.values(engines).flatMap((row) => [
     { row, figure: "hit", exactly: 0 },
@@ -46,7 +46,7 @@ const processor = {
   floor: "the same POST by plain fetch, nothing kept",
   rounds: 9,
   quickRounds: 1,
-  figures: { ratio: "CPU, of the floor" },
+  figures: { ratio: "CPU, divided by the floor's" },
   targets: [],
   async run({ rounds }) {
     const service = await tokenService({ delayMs: 0 });

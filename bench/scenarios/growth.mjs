@@ -20,15 +20,15 @@ const engines = { map: "a Map", memory: "memory", redis: "Redis", postgres: "Pos
 
 export default {
   id: "growth",
-  title: `growth: a call with ${MANY.toLocaleString("en")} retailers stored, of the same with ${FEW.toLocaleString("en")}`,
+  title: `growth: time with ${MANY.toLocaleString("en")} retailers stored ÷ time with ${FEW.toLocaleString("en")}`,
   floor: "flat",
   rounds: 5,
   quickRounds: 3,
   figures: {
-    hit: "held by the process",
-    known: "looked up in the store",
-    first: "looked up, the retailer new to the process",
-    renewal: "renewal",
+    hit: "a call whose token the process holds",
+    known: "a call that asks the store",
+    first: "a call for a retailer new to the process",
+    renewal: "a renewal",
   },
   targets: [
     ...["Redis", "PostgreSQL"].flatMap((row) => kinds.map((figure) => ({ row, figure, atMost: TARGET }))),

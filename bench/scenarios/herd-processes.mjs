@@ -32,7 +32,7 @@ export default {
   rounds: 5,
   quickRounds: 1,
   figures: {
-    ratio: "time, of the floor",
+    ratio: "time, divided by the floor's",
     looked: "of it: until the store was looked at, under the lock",
     answered: "until the token endpoint answered",
     saved: "until the set was saved",

@@ -12,7 +12,7 @@ export default {
   title: "herd: 1,000 callers of one retailer at the instant of expiry",
   floor: "one token request made by plain fetch, 100 ms",
   figures: {
-    ratio: "time, of the floor",
+    ratio: "time, divided by the floor's",
     requests: "token requests, at most",
     served: "callers served, at least",
   },

@@ -18,13 +18,13 @@ async function withServer(options, work) {
 
 const CALLERS = ["fetch", "ours"];
 const PLACES = [
-  { figure: "kept1", hosts: 1, words: "1 host, kept alive" },
-  { figure: "kept1000", hosts: 1000, words: "1,000 hosts in turn, kept alive" },
+  { figure: "kept1", hosts: 1, words: "calls to 1 host, kept alive" },
+  { figure: "kept1000", hosts: 1000, words: "calls to 1,000 hosts in turn, kept alive" },
 ];
 
 const cpu = {
   id: "hosts-cpu",
-  title: "hosts: CPU of an API call, of the bare fetch",
+  title: "hosts: CPU of an API call, divided by the built-in fetch's",
   floor: "the same GET by plain fetch",
   rounds: 3,
   quickRounds: 1,
@@ -56,8 +56,8 @@ const heaps = {
   rounds: 1,
   quickRounds: 1,
   figures: {
-    kept: "bytes, 12 s later, the host keeps connections",
-    left: "bytes, once the host has closed them",
+    kept: "bytes after 12 s, if the host keeps connections",
+    left: "bytes, once the host has closed its connections",
   },
   targets: ["20", "22", "24"].flatMap((node) => [
     { row: `ours, Node ${node}`, figure: "kept", atMost: 2000 },
@@ -122,9 +122,9 @@ const connections = {
   rounds: 3,
   quickRounds: 1,
   figures: {
-    apart: "opened in three calls five seconds apart, at most",
-    burst: "opened in a burst of 1,000 calls, at most",
-    underWay: "calls under way at once in it, at most",
+    apart: "connections opened by three calls 5 s apart, at most",
+    burst: "connections opened by a burst of 1,000 calls, at most",
+    underWay: "calls of the burst under way at once, at most",
   },
   targets: [
     { figure: "apart", exactly: 1 },

@@ -29,7 +29,10 @@ export default [
   id: `http-${framework}`,
   title: `http: ${name}, the middleware in front of a trivial handler`,
   floor: "the same app with a middleware that only calls next()",
-  figures: { throughput: "requests a second, of the floor", cpu: "CPU of a request, of the floor" },
+  figures: {
+    throughput: "requests a second, divided by the floor's",
+    cpu: "CPU of a request, divided by the floor's",
+  },
   targets: [
     { figure: "throughput", atLeast: 0.9 },
     { figure: "cpu", atMost: 1.1 },

@@ -24,10 +24,10 @@ export default {
   floor: "one token request for each token",
   rounds: 1,
   figures: {
-    requests: "token requests in the time for one, at most",
+    requests: "token requests of a retailer in 51 s, at most",
     failed: "calls that failed",
-    expired: "ended or foreign bearers",
-    justEnded: "of them, ended within the last 0.25 s",
+    expired: "expired bearers, or another retailer's",
+    justEnded: "of these, expired within the last 0.25 s",
     calls: "calls",
     renewals: "renewals",
     statements: "statements for each call",

@@ -17,7 +17,7 @@ export default {
   quickRounds: 1,
   figures: {
     blocked: "token requests while blocked, at most",
-    resumed: "from the reset to the first bearer, of the token endpoint's answer",
+    resumed: "time from the reset to the first bearer, divided by the token endpoint's answer time",
     requests: "token requests after the reset, at most",
   },
   targets: [

@@ -24,12 +24,12 @@ export default {
   rounds: 2,
   quickRounds: 1,
   figures: {
-    waited: "calls of 1,000 not answered at once, at most",
-    p99: "p99 of the wait, of the token endpoint's answer",
-    max: "longest wait, of the same",
+    waited: "calls of 1,000 that have to wait, at most",
+    p99: "p99 of the wait, divided by the token endpoint's answer time",
+    max: "longest wait, divided by the token endpoint's answer time",
     requests: "token requests per expiry, at most",
     expired: "expired bearers handed out, at most",
-    replaced: "of 1,000 calls, handed out after the next was issued",
+    replaced: "bearers of 1,000 calls, handed out after a newer one was issued",
     failed: "calls that failed, at most",
   },
   targets: [

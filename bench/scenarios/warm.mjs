@@ -11,7 +11,10 @@ export default {
   id: "warm",
   title: "warm: the bearer of a known retailer",
   floor: "a `Map` look-up behind an `async` function",
-  figures: { toHandWritten: "time, of the hand-written", ratio: "time, of the floor" },
+  figures: {
+    toHandWritten: "time, divided by the hand-written code's",
+    ratio: "time, divided by the floor's",
+  },
   targets: [{ figure: "toHandWritten", atMost: 2 }],
   rounds: 5,
   quickRounds: 2,
