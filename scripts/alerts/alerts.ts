@@ -64,7 +64,7 @@ const UNUSABLE: readonly Counted[] = [COUNTERS.callersFailed, COUNTERS.renewals]
   metric,
   errors: ["bad_stored_tokens"],
 }));
-const ALL_REQUESTS = "token requests";
+const ALL_REQUESTS = "all token requests";
 
 /** What is worth waking somebody, or a look in the morning. Everything that shows a rule is made from this table. */
 export const ALERTS: readonly AlertRule[] = [
@@ -79,7 +79,7 @@ export const ALERTS: readonly AlertRule[] = [
     atLeast: 5,
     windowMinutes: 10,
     forMinutes: 2,
-    means: "the token endpoint is down, slow or answers nonsense; tokens end and are not renewed",
+    means: "the token endpoint is down, slow or sends unusable answers, so tokens end and are not renewed",
   },
   {
     name: "RetailPosClientRefused",
@@ -87,12 +87,12 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.tokenRequests, errors: ["client_refused"] }],
     whole: [{ metric: COUNTERS.tokenRequests }],
-    words: ["token requests whose client id or secret the service refused", ALL_REQUESTS],
+    words: ["token requests refused because of the client id or secret", ALL_REQUESTS],
     moreThan: 0.01,
     atLeast: 1,
     windowMinutes: 10,
     forMinutes: 0,
-    means: "the client secret is wrong: no retailer can be renewed, and nobody can log in",
+    means: "the client id or secret is wrong: no token can be renewed, and no retailer can log in",
   },
   {
     name: "RetailPosCallersFailing",
@@ -101,8 +101,8 @@ export const ALERTS: readonly AlertRule[] = [
     part: [CALLERS_FAILED],
     whole: [CALLERS_FAILED, RENEWED, LOGGED_IN],
     words: [
-      "callers who got an error that is not their retailer's own",
-      "all of these, renewals and logins together",
+      "callers who got an error other than `not_connected`, `reconnect_required` or `invalid_domain_prefix`",
+      "these callers and all successful renewals and logins",
     ],
     moreThan: 0.1,
     atLeast: 10,
@@ -116,12 +116,15 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.storeFailures }],
     whole: [{ metric: COUNTERS.storeFailures }, RENEWED, LOGGED_IN],
-    words: ["operations of the store or the lock that failed", "all of these, renewals and logins together"],
+    words: [
+      "failed operations of the store or the lock",
+      "these operations and all successful renewals and logins",
+    ],
     moreThan: 0.1,
     atLeast: 3,
     windowMinutes: 10,
     forMinutes: 2,
-    means: "the store or the lock cannot be used; what is held in memory is served until it ends",
+    means: "the store or the lock cannot be used; processes serve the tokens in their memory until these end",
   },
   {
     name: "RetailPosUnsaved",
@@ -129,12 +132,13 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.unsaved }],
     whole: [{ metric: COUNTERS.unsaved }, RENEWED],
-    words: ["token sets that the store did not take", "these and renewals together"],
+    words: ["token sets that the store did not save", "these token sets and all successful renewals"],
     moreThan: 0,
     atLeast: 1,
     windowMinutes: 60,
     forMinutes: 0,
-    means: "only one process holds a rotated refresh token: do not restart it before the store takes it",
+    means:
+      "only one process has a rotated refresh token: do not restart it before the store has saved the token",
   },
   {
     name: "RetailPosRecordsUnusable",
@@ -144,13 +148,13 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [...UNUSABLE, RENEWED],
     words: [
       "callers and renewals that met an unusable record",
-      "these and the renewals that succeeded together",
+      "these callers and renewals and all successful renewals",
     ],
     moreThan: 0.01,
     atLeast: 1,
     windowMinutes: 60,
     forMinutes: 0,
-    means: "a stored record is damaged, another application's, or sealed with a key that is not there",
+    means: "a stored record is damaged, belongs to another application, or is sealed with a missing key",
   },
   {
     name: "RetailPosManyReconnects",
@@ -158,12 +162,13 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.reconnects }],
     whole: [{ metric: COUNTERS.reconnects }, RENEWED],
-    words: ["retailers whose refresh token was refused", "these and renewals together"],
+    words: ["retailers whose refresh token was refused", "these retailers and all successful renewals"],
     moreThan: 0.01,
     atLeast: 5,
     windowMinutes: 60,
     forMinutes: 0,
-    means: "many retailers have to log in again: a restored backup, or something else spends the same tokens",
+    means:
+      "many retailers have to log in again: a backup was restored, or another program uses the same tokens",
   },
   {
     name: "RetailPosLoginsFailing",
@@ -171,12 +176,13 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "ticket",
     part: [{ metric: COUNTERS.logins, butErrors: [""] }],
     whole: [{ metric: COUNTERS.logins }],
-    words: ["logins whose code was not traded", "logins"],
+    words: ["logins whose code was not exchanged for tokens", "all logins"],
     moreThan: 0.5,
     atLeast: 5,
     windowMinutes: 15,
     forMinutes: 5,
-    means: "made-up callbacks, a wrong redirect address, or a token endpoint that takes no codes",
+    means:
+      "somebody sends made-up callbacks, the redirect URI is wrong, or the token endpoint accepts no codes",
   },
   {
     name: "RetailPosRateLimited",
@@ -184,13 +190,12 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "ticket",
     part: [{ metric: COUNTERS.tokenRequests, errors: ["rate_limited"] }],
     whole: [{ metric: COUNTERS.tokenRequests }],
-    words: ["token requests answered 429", ALL_REQUESTS],
+    words: ["token requests that were answered 429", ALL_REQUESTS],
     moreThan: 0.1,
     atLeast: 3,
     windowMinutes: 15,
     forMinutes: 5,
-    means:
-      "something asks for tokens too often: instances with separate stores, or an API that rejects tokens",
+    means: "tokens are asked for too often: processes have separate stores, or the API rejects valid tokens",
   },
   {
     name: "RetailPosRetailersEnded",
@@ -198,20 +203,21 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "ticket",
     part: GAUGES.ended,
     whole: GAUGES.connected,
-    words: ["retailers whose token has ended", "connected ones"],
+    words: ["retailers whose access token has ended", "all connected retailers"],
     moreThan: 0.01,
     atLeast: 1,
     forMinutes: 60,
-    means: "quiet retailers are not renewed: the job with `renewDue()` does not run, or fails",
+    means: "tokens that nobody uses are not renewed: the job with `renewDue()` does not run, or fails",
   },
   {
     name: "RetailPosFleetUncounted",
     kind: "age",
     severity: "ticket",
     metric: GAUGES.countAge,
-    words: "the last count of the fleet that succeeded",
+    words: "the last successful count of the fleet",
     moreThanMinutes: 30,
     forMinutes: 0,
-    means: "the gauges of the fleet are old: the store cannot list, or the process that counts is stuck",
+    means:
+      "the gauges of the fleet are old: the store cannot list retailers, or the counting process is stuck",
   },
 ];

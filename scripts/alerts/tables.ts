@@ -27,12 +27,12 @@ export function alertsTable(runbooks: string): string {
 }
 
 function conditionOf(rule: AlertRule): string {
-  const lasting = rule.forMinutes === 0 ? "" : `, for ${minutes(rule.forMinutes)}`;
+  const lasting = rule.forMinutes === 0 ? "" : `; this lasts for at least ${minutes(rule.forMinutes)}`;
   if (rule.kind === "age") return `${rule.words} is older than ${minutes(rule.moreThanMinutes)}${lasting}`;
   const [part, whole] = rule.words;
-  const within = rule.kind === "ratio" ? `, within ${minutes(rule.windowMinutes)}` : "";
-  const share = rule.moreThan === 0 ? "any" : `more than ${rule.moreThan * 100} %`;
-  return `${part}: ${share} of ${whole}, at least ${rule.atLeast}${within}${lasting}`;
+  const within = rule.kind === "ratio" ? `within ${minutes(rule.windowMinutes)} ` : "";
+  const share = rule.moreThan === 0 ? "" : `, which are more than ${rule.moreThan * 100} % of ${whole}`;
+  return `${within}there are ${rule.atLeast} or more ${part}${share}${lasting}`;
 }
 
 function minutes(count: number): string {

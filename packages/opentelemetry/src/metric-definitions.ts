@@ -37,21 +37,21 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     kind: "counter",
     unit: "{renewal}",
     description:
-      "Renewals; without error.type those that succeeded. A 429 and a failing store are counted elsewhere",
+      "Renewals; those without error.type succeeded. A renewal that a 429 or the store stopped is not counted here",
     attributes: [ERROR, "retail_pos.served_held_token"],
   },
   logins: {
     name: "retail_pos.logins",
     kind: "counter",
     unit: "{login}",
-    description: "Logins; without error.type those that were kept",
+    description: "Logins; those without error.type succeeded",
     attributes: [ERROR],
   },
   disconnects: {
     name: "retail_pos.disconnects",
     kind: "counter",
     unit: "{retailer}",
-    description: "Retailers that were forgotten",
+    description: "Retailers whose tokens were deleted",
     attributes: [],
   },
   reconnects: {
@@ -59,14 +59,14 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     kind: "counter",
     unit: "{retailer}",
     description:
-      "Retailers that have to log in again, each counted when the service refused its refresh token",
+      "Retailers that have to log in again; each is counted when the service refuses its refresh token",
     attributes: [],
   },
   unsaved: {
     name: "retail_pos.unsaved",
     kind: "counter",
     unit: "{token_set}",
-    description: "Token sets that the store did not take: only one process holds them",
+    description: "Token sets that the store did not save, so only one process has them",
     attributes: [],
   },
   storeFailures: {
@@ -74,14 +74,14 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     kind: "counter",
     unit: "{operation}",
     description:
-      "Operations of the store or the lock that failed, each counted once however often it was tried",
+      "Operations of the store or the lock that failed; several tries of one operation count as one",
     attributes: ["retail_pos.operation"],
   },
   callersFailed: {
     name: "retail_pos.callers.failed",
     kind: "counter",
     unit: "{caller}",
-    description: "Callers who asked for a token, or for something about a retailer, and got an error",
+    description: "Callers who asked for a token, or for anything else about a retailer, and got an error",
     attributes: [ERROR],
   },
 };
@@ -94,14 +94,14 @@ export const HISTOGRAMS: Readonly<Record<HistogramName, Metric>> = {
     name: "retail_pos.token_request.duration",
     kind: "histogram",
     unit: "s",
-    description: "How long a request to the token endpoint took, with its body",
+    description: "How long a request to the token endpoint took, until the answer's body was read",
     attributes: [GRANT, "http.response.status_code", ERROR],
   },
   renewalDuration: {
     name: "retail_pos.renewal.duration",
     kind: "histogram",
     unit: "s",
-    description: "From the token request of a renewal to the end of its save",
+    description: "How long a renewal took, from its token request until its tokens were saved",
     attributes: ["retail_pos.rotated"],
   },
 };
@@ -114,7 +114,7 @@ export const GAUGES: Readonly<Record<GaugeName, Metric>> = {
     name: "retail_pos.retailers.connected",
     kind: "gauge",
     unit: "{retailer}",
-    description: "Retailers in the store that are not refused",
+    description: "Retailers in the store whose refresh token was not refused",
     attributes: [],
   },
   refused: {
@@ -128,21 +128,21 @@ export const GAUGES: Readonly<Record<GaugeName, Metric>> = {
     name: "retail_pos.retailers.due",
     kind: "gauge",
     unit: "{retailer}",
-    description: "Connected retailers whose token ends within the margin of an early renewal, or has ended",
+    description: "Connected retailers whose access token is due for an early renewal, or has ended",
     attributes: [],
   },
   ended: {
     name: "retail_pos.retailers.ended",
     kind: "gauge",
     unit: "{retailer}",
-    description: "Connected retailers whose token has ended: the next call waits for a renewal",
+    description: "Connected retailers whose access token has ended: their next call waits for a renewal",
     attributes: [],
   },
   countAge: {
     name: "retail_pos.retailers.count_age",
     kind: "gauge",
     unit: "s",
-    description: "How old the other four gauges are: time since the last count that succeeded",
+    description: "Time since the last successful count of the other four gauges",
     attributes: [],
   },
 };
