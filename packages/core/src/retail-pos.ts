@@ -25,44 +25,44 @@ export interface RetailPos {
   /**
    * The address to send the retailer's browser to (4.1).
    *
-   * @param state unique, random and non-guessable; kept by the caller and compared in the callback (R2).
-   * @param more settings of this login; a `redirectUri` has to be given to {@link exchange} too.
+   * @param state unique, random and not guessable. Keep it, and compare it with the callback's `state` (R2).
+   * @param more settings of this login. If you give a `redirectUri`, give it to {@link exchange} too.
    * @throws {TypeError} `state` has fewer than 8 characters; or `authUrl` or `redirectUri` was left out of the options.
    */
   authorizationUrl(state: string, more?: AuthorizationRequest): URL;
   /**
-   * Exchanges the callback's code at that retailer's token endpoint (4.2). It stores nothing and does not retry. All
-   * processes that share the lock send one exchange of a retailer at a time.
+   * Exchanges the callback's code for tokens at that retailer's token endpoint (4.2). It stores nothing and does not
+   * retry. Processes that share a lock exchange one code of a retailer at a time.
    *
-   * @throws {InvalidDomainPrefixError} before anything is sent.
-   * @throws {RetailerNotAcceptedError} `acceptRetailer` said no; nothing was sent.
+   * @throws {InvalidDomainPrefixError} `domainPrefix` is not valid; nothing was sent.
+   * @throws {RetailerNotAcceptedError} `acceptRetailer` did not answer `true`; nothing was sent.
    * @throws {TypeError} `code` is empty; or `redirectUri` was left out of the options, or is not secure.
    * @throws {TokenEndpointError} the endpoint cannot be used; or, with `error: "invalid_grant"` and status 403, the
    * service refused the code: start the login again.
-   * @throws {RateLimitedError} the service answered 429; or the rest of its rate limit is kept for renewals; or it
-   * refused a code of this retailer in the last seconds. Try again at `retryAt`.
-   * @throws {TokenResponseError} a 2xx that is no usable token response.
-   * @throws {ClientRefusedError} the service refuses this application.
+   * @throws {RateLimitedError} the service answered 429; or the rest of its rate limit is reserved for renewals; or the
+   * service refused a code of this retailer in the last seconds. Try again at `retryAt`.
+   * @throws {TokenResponseError} the endpoint answered 2xx without a usable token response.
+   * @throws {ClientRefusedError} the service refused the application's client id or secret.
    * @throws {StoreFailedError} the lock could not be taken; nothing was sent.
-   * @throws an error of `acceptRetailer`, and one that `parseErrorResponse` returns or throws.
+   * @throws an error that `acceptRetailer` throws, or that `parseErrorResponse` returns or throws.
    */
   exchange(domainPrefix: string, code: string, extra?: ExchangeExtra): Promise<TokenSet>;
   /**
-   * Stores a new login. It replaces the retailer's stored set, if there is one. If the API rejected this access token
-   * before, it stays rejected.
+   * Stores a new login's tokens, which replace the retailer's stored tokens. If the API rejected this access token
+   * before, the token stays rejected.
    *
    * @throws {TypeError} `tokens` is no token set; the message names the field.
    * @throws {InvalidDomainPrefixError}
-   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds: it may keep the login later.
-   * @throws {StoredTokensError} the store holds the tokens of another application (client id); nothing was changed.
+   * @throws {StoreFailedError} the store failed, or did not answer within five seconds; it may still save the login.
+   * @throws {StoredTokensError} the store holds tokens of another application (another client id); nothing was changed.
    */
   connect(tokens: TokenSet): Promise<void>;
   /**
-   * Removes the retailer's tokens from the store. The service is not told, because it cannot revoke tokens.
-   * Other processes may use their cached tokens for `cacheMs`.
+   * Removes the retailer's tokens from the store. The service is not told, because it cannot revoke tokens. Other
+   * processes may use their cached tokens for up to `cacheMs`.
    *
    * @throws {InvalidDomainPrefixError}
-   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds: it may remove them later.
+   * @throws {StoreFailedError} the store failed, or did not answer within five seconds; it may still remove the tokens.
    */
   disconnect(domainPrefix: string): Promise<void>;
   /** The retailer's tokens. @throws {InvalidDomainPrefixError} */
@@ -70,39 +70,41 @@ export interface RetailPos {
   /** The client for the retailer's API, which adds the bearer to every call. @throws {InvalidDomainPrefixError} */
   retailer(domainPrefix: string): RetailerClient;
   /**
-   * Loads the retailer's status from the store, without a token; `undefined` if nothing is stored.
+   * Loads the retailer's status from the store; `undefined` if nothing is stored. The status contains no token.
    *
    * @throws {InvalidDomainPrefixError}
-   * @throws {StoreFailedError} the store rejected, or did not answer within five seconds.
+   * @throws {StoreFailedError} the store failed, or did not answer within five seconds.
    * @throws {StoredTokensError} the record is no token set of this retailer and this application.
    */
   status(domainPrefix: string): Promise<RetailerStatus | undefined>;
   /**
-   * All retailers in the store, without tokens. A retailer that is stored all the time is listed exactly once.
+   * Lists the status of all retailers in the store. A retailer that stays stored while you iterate is listed exactly
+   * once.
    *
-   * @param ask `signal`: if it is aborted, the iteration throws its reason.
+   * @param ask `signal`: if you abort it, the iteration throws the signal's reason.
    * @throws {TypeError} the store has no `list`.
-   * @throws {StoreFailedError} from the iteration: the store rejected, did not answer, or its list does not end.
+   * @throws {StoreFailedError} during the iteration: the store failed, did not answer, or its list does not end.
    */
   retailers(ask?: { signal?: AbortSignal | undefined }): AsyncIterable<RetailerStatus>;
   /**
-   * Renews all tokens in the store that expire soon or have expired, so that the next call for a retailer without
-   * traffic does not wait. Run it in a job, now and then; several runs at once renew each retailer once (behaviour 14).
-   * It leaves out tokens in the first half of their life, refused refresh tokens, and retailers that have to wait after
-   * a failure or a 429. If an answer does not come within `timeoutMs`, it waits up to twice as long again, because the
-   * service may have ended the old refresh token (R4).
+   * Renews all stored tokens that have expired or expire soon, so that the next call for a retailer without traffic
+   * does not wait. Run it regularly in a job; if several runs overlap, each retailer is renewed once (behaviour 14). It
+   * skips tokens in the first half of their lifetime, refused refresh tokens, and retailers that have to wait after a
+   * failure or a 429. If the token endpoint does not answer within `timeoutMs`, it waits up to twice as long again,
+   * because a late answer may bring the only valid refresh token (R4).
    *
-   * @throws {TypeError} naming what is wrong: `withinMs`, `concurrency`, or a store without `list`.
-   * @throws {StoreFailedError} the store could not list; the renewals that had started have ended.
+   * @throws {TypeError} `withinMs` or `concurrency` is wrong, or the store has no `list`.
+   * @throws {StoreFailedError} the store could not list its retailers; every renewal that had started has ended.
    */
   renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
   /**
-   * Lets one caller win: the first to ask for a key gets `true`, and all others get `false` for `forMs` milliseconds.
-   * It counts in all processes that share the store, if the store has `claim`; else only in this client. Core finishes
-   * each login once with it (behaviour 15). Applications with different client ids never share a key.
+   * Answers `true` to the first caller who asks for a key, and `false` to all others for `forMs` milliseconds. If the
+   * store has `claim`, these are the callers of all processes that share the store; else only those of this client.
+   * Core uses `claim` to finish each login only once (behaviour 15). Applications with different client ids never share
+   * a key.
    *
-   * @throws {TypeError} for an empty key, or a time that is no number of milliseconds above 0.
-   * @throws {StoreFailedError} the store rejected or did not answer; whether it recorded the claim is unknown.
+   * @throws {TypeError} `key` is empty, or `forMs` is not a number above 0.
+   * @throws {StoreFailedError} the store failed or did not answer; whether it recorded the claim is unknown.
    */
   claim(key: string, forMs: number): Promise<boolean>;
 }

@@ -16,23 +16,29 @@ import { checkJson } from "./values/json-check.js";
 export interface WebLoginOptions {
   /** The client that `retailPos()` returned. */
   client: RetailPos;
-  /** Seals the cookies of logins under way: 32 characters or more. Of a list the first seals and all open. */
+  /**
+   * Encrypts the cookies of logins under way; 32 characters or more. In a list, the first secret encrypts, and all
+   * decrypt.
+   */
   secret: string | readonly string[];
   /**
-   * Accepts or refuses a login, before its tokens are kept. Anything falsy refuses it: `login_refused`, 403. `onLogin`
-   * gets its answer as `verified`.
+   * Accepts or refuses a login, before its tokens are saved. A falsy answer refuses the login: `login_refused`, 403.
+   * `onLogin` gets the answer as `verified`.
    */
   verify?: ((event: VerifyEvent) => unknown) | undefined;
-  /** Answers somebody who logged in; their tokens are kept by then. */
+  /** Makes the response after a login that was accepted. By then its tokens are saved. */
   onLogin: (event: LoginEvent) => Response | Promise<Response>;
-  /** Answers a login that failed; default plain text for whoever logs in, without the code and the message. */
+  /**
+   * Makes the response after a login that failed. Default: plain text for the person who logs in, without `code` and
+   * `message`.
+   */
   onFailure?: ((event: FailureEvent) => Response | Promise<Response>) | undefined;
   /**
-   * Says why a login failed in one line for each reason, once, to help while you develop; default: on the console while
+   * Tells a developer why logins fail, in one line the first time that each reason occurs. Default: on the console, if
    * `NODE_ENV` is "development" or not set.
    */
   logFailures?: LogFailures | undefined;
-  /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
+  /** Returns epoch milliseconds, to measure the 15 minutes that a login may take. Default `Date.now`. */
   clock?: (() => number) | undefined;
 }
 
@@ -56,33 +62,33 @@ export interface LoginEvent extends VerifyEvent {
 export interface FailureEvent {
   /** The callback. */
   readonly request: Request;
-  /** Which of the reasons: a `LoginFailureCode`, or the code of core's error. */
+  /** Why the login failed: a `LoginFailureCode`, or the `code` of core's error. */
   readonly code: string;
   /** The HTTP status to answer with. */
   readonly status: number;
-  /** What happened, and what to look at, for the log. Nothing in it comes from a stranger. */
+  /** For the log: what happened, and what to check. It contains no text that a stranger can choose. */
   readonly message: string;
   /** Headers for the answer, `Retry-After` for example. */
   readonly headers: Record<string, string>;
-  /** Core's error, if one says more. */
+  /** Core's error, if it has more details. */
   readonly error?: unknown;
 }
 
-/** Two handlers from `Request` to `Response`. */
+/** The two handlers of a login, from `Request` to `Response`. */
 export interface WebLogin {
   /**
-   * Starts a login: a redirect to the consent page, and a cookie. A browser that asks ahead of a visit (`Sec-Purpose`),
-   * or for another host's page (`Sec-Fetch-Site`), gets a 503 and no cookie.
+   * Starts a login: answers with a redirect to the consent page, and a cookie. A browser that prefetches the address
+   * (`Sec-Purpose`), or loads it into another host's page (`Sec-Fetch-Site`), gets a 503 and no cookie.
    *
    * @param login `state`: JSON of at most 1,500 bytes.
    * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`.
    */
   start(request: Request, login?: Omit<LoginStart, "pending">): Promise<Response>;
   /**
-   * Finishes a login: the service's redirect back. Failures of the login are answered, not thrown. A browser that asks
-   * ahead of a visit gets a 503, and the login is still good.
+   * Finishes a login, when the service redirects the browser back. If the login fails, `onFailure` answers, and nothing
+   * is thrown. A browser that prefetches the address gets a 503, and can still finish the login.
    *
-   * @throws the errors of `verify`, `onLogin` and `onFailure`, as they are.
+   * @throws the errors of `verify`, `onLogin` and `onFailure`, unchanged.
    */
   callback(request: Request): Promise<Response>;
 }
@@ -101,8 +107,8 @@ const NAMES = [
 const LONGEST_STATE = 1_500;
 
 /**
- * The login as two handlers on the web's own types, for any framework. Logins under way lie in sealed cookies, one for
- * each; nothing is kept on the server. No header is trusted: the address of the callback is the configured one.
+ * Makes two login handlers from `Request` to `Response`, for any framework. Each login under way is kept in an
+ * encrypted cookie, and nothing on the server. No header is trusted: the callback's address is the configured one.
  *
  * @throws {TypeError} naming the option that is wrong.
  */

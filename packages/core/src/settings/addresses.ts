@@ -40,7 +40,7 @@ export function connectUrlOf(option: string, authUrl: unknown): string {
 }
 
 /**
- * Turns the template into a function that makes a retailer's address. The template has to contain `{domain_prefix}`
+ * Turns the template into a function that makes a retailer's base URL. The template has to contain `{domain_prefix}`
  * exactly once: as the first label of the host, or as a whole segment of the path.
  *
  * @throws {TypeError} naming the option.
@@ -75,7 +75,10 @@ export function sharesOrigin(template: string): boolean {
   return !/^https?:\/\/\{/i.test(template);
 }
 
-/** A sample prefix, to check the template with. It has letters only: digits could make the host a numeric address. */
+/**
+ * A sample domain prefix, to check the template with. It has letters only: digits could make the host a numeric
+ * address.
+ */
 function labelNotIn(text: string): string {
   let label = "retailer";
   while (text.toLowerCase().includes(label)) label += "r";
@@ -100,8 +103,8 @@ export function secureUrl(option: string, text: unknown): URL {
 }
 
 /**
- * Checks the address that receives codes (RFC 9700, 2.6): https, or http on this machine. It is returned unchanged,
- * because the service compares it with the registered one, character by character.
+ * Checks the redirect URI (RFC 9700, 2.6): https, or http on this machine. The URI is returned unchanged, because the
+ * service compares it with the registered one, character by character.
  *
  * @throws {TypeError} naming the option.
  */

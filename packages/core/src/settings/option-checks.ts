@@ -8,10 +8,13 @@ export function variableOf(option: string): string {
   return `RETAIL_POS_${option.replace(/[A-Z]+/g, "_$&").toUpperCase()}`;
 }
 
-/** As a number: see scripts/bundle.mjs. */
+/** Written as a number, for the reason in scripts/bundle.mjs. */
 const BYTE_ORDER_MARK = String.fromCharCode(0xfeff);
 
-/** @throws {TypeError} the text has something in or around it that came with it from a file or a form. */
+/**
+ * @throws {TypeError} the text has a line break, a byte-order mark, a blank or quotes from the file or form it came
+ * from.
+ */
 export function refuseStrayCharacters(option: string, text: string): void {
   const refuse = (problem: string) => {
     throw new TypeError(`${option} must not ${problem}`);
@@ -25,13 +28,15 @@ export function refuseStrayCharacters(option: string, text: string): void {
 }
 
 /**
- * Refuses misspelt options, for those who write a package around this one. Without it a misspelt option would be
- * ignored and its default used. It accepts names that resemble none of `names`, such as the `migrate` that comes with a
- * store.
+ * Refuses misspelt options, for authors of packages around this one. Without this check a misspelt option would be
+ * ignored, and its default used. A name that resembles none of `names` is accepted, such as the `migrate` that comes
+ * with a store.
  *
  * @param names the existing options.
- * @param elsewhere other packages' names for them, in lower case and without `_` and `-`.
- * @throws {TypeError} `options` is no object, or has a misspelt name. The message has the right name, and no value.
+ * @param elsewhere other packages' names for these options, in lower case and without `_` and `-`, each with the right
+ * name.
+ * @throws {TypeError} `options` is no object, or has a misspelt name. The message gives the right name, and shows no
+ * value.
  */
 export function refuseMisspelt(
   options: unknown,
@@ -59,7 +64,7 @@ function optionLike(
   );
 }
 
-/** Whether two names differ by a typing mistake. Letters in the wrong order always count as one. */
+/** Whether two names differ by a typing mistake. The same letters in another order always count as a mistake. */
 function isAlmost(ours: string, plain: string): boolean {
   const most = plain.length > 6 ? 2 : 1;
   const isMixedUp = [...ours].sort().join() === [...plain].sort().join();

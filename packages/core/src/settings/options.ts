@@ -10,65 +10,73 @@ import { ifNone, refuseMisspelt, refuseStrayCharacters } from "./option-checks.j
 /** Options of {@link retailPos}: the service, the application, and the store for the tokens. */
 export interface RetailPosOptions {
   /**
-   * {auth_url}, the address of the consent server; `/connect` is appended (4.1). https, or http on loopback. A program
-   * without logins leaves out `authUrl` and `redirectUri`.
+   * {auth_url}, the address of the consent server, to which core appends `/connect` (4.1). It must be https, or http on
+   * loopback. A program without logins leaves out `authUrl` and `redirectUri`.
    */
   authUrl?: string | URL | undefined;
   /**
-   * {base_url} as a template: `{domain_prefix}` exactly once, as the first label of the host
-   * (`https://{domain_prefix}.example.com`) or as a segment of the path. https, or http on loopback.
+   * {base_url} as a template. It contains `{domain_prefix}` exactly once, as the first label of the host
+   * (`https://{domain_prefix}.example.com`) or as a segment of the path. It must be https, or http on loopback.
    */
   baseUrl: string;
   /** The registered application's `client_id` (2.1). */
   clientId: string;
-  /** The registered application's `client_secret`; sent to token endpoints only (4.2, 4.3). */
+  /** The registered application's `client_secret`. Core sends it to token endpoints only (4.2, 4.3). */
   clientSecret: string;
-  /** Exactly as registered; sent unchanged, both times (4.1, 4.2). https, or http on loopback. */
+  /**
+   * The redirect URI, exactly as registered. Core sends it unchanged, in the authorization request and in the token
+   * request (4.1, 4.2). It must be https, or http on loopback.
+   */
   redirectUri?: string | undefined;
-  /** Sent with 4.1 only if given (R1); some services of this kind refuse a login without one. */
+  /**
+   * The scope of the authorization request. Without this option core sends none (R1), but some services of this kind
+   * refuse a login without a scope.
+   */
   scope?: string | undefined;
-  /** Keeps the tokens; default `memoryStore()`, which is empty after a restart. */
+  /** Keeps the tokens. Default `memoryStore()`, which is empty after a restart. */
   store?: TokenStore | undefined;
-  /** Prevents two renewals of one retailer at a time; default `memoryLock()`, for one process. */
+  /** Prevents two renewals of one retailer at a time. Default `memoryLock()`, which works within one process. */
   lock?: Lock | undefined;
   /**
-   * How long before expiry a renewal starts, milliseconds; default 300 000, never more than a tenth of the lifetime.
+   * How many milliseconds before its expiry a token is renewed, but never more than a tenth of its lifetime. Default
+   * 300 000.
    */
   renewEarlyMs?: number | undefined;
   /**
-   * How long this process uses its cached tokens before it asks the store again, milliseconds; default 10 000. With 0
-   * it asks for every call.
+   * How many milliseconds this process uses cached tokens before it asks the store again. Default 10 000. With 0 it
+   * asks the store for every call.
    */
   cacheMs?: number | undefined;
   /**
-   * How long one token request may take with its body, milliseconds; default 10 000. A caller waits no longer for a
-   * request of its own process, and 30 seconds longer while other processes try in vain to renew the same tokens. If
-   * the answer to a renewal comes within three times `timeoutMs`, its tokens are still saved, because the service may
-   * have ended the old refresh token (R4).
+   * How many milliseconds one token request may take, until its answer's body is read. Default 10 000. A caller waits
+   * no longer than `timeoutMs` for a request of its own process, and up to 30 seconds more while other processes try in
+   * vain to renew the same tokens. If a renewal's answer comes late, but within three times `timeoutMs`, its tokens are
+   * still saved, because the service may have ended the old refresh token (R4).
    */
   timeoutMs?: number | undefined;
-  /** `User-Agent` of token requests; default `retail-pos-auth`. */
+  /** The `User-Agent` header of token requests. Default `retail-pos-auth`. */
   userAgent?: string | undefined;
   /**
-   * Sends token requests and API calls; default `globalThis.fetch`. Like the default, it has to drop `Authorization`
-   * if it follows a redirect to another origin.
+   * Sends token requests and API calls. Default `globalThis.fetch`. If your function follows a redirect to another
+   * origin, it has to drop the `Authorization` header, as the default does.
    */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Epoch milliseconds; default `Date.now`. */
+  /** Returns the time in epoch milliseconds. Default `Date.now`. */
   clock?: (() => number) | undefined;
-  /** Called with each event. Events show no secret. Errors that it throws are ignored. */
+  /** Called with each event. Events show no secret. Errors that your function throws are ignored. */
   observe?: ((event: RetailPosEvent) => void) | undefined;
   /**
-   * Decides whether a login as this retailer is accepted. Core asks before it sends the login's code and the client
-   * secret to that retailer's host. Any answer but `true` ends in a `RetailerNotAcceptedError`. Default: every valid
-   * prefix is accepted.
+   * Decides whether a login as this retailer is accepted. Core calls it before it sends the login's code and the client
+   * secret to that retailer's host. Any answer but `true` ends the login with a `RetailerNotAcceptedError`. Default:
+   * every valid domain prefix is accepted.
    */
   acceptRetailer?: AcceptRetailer | undefined;
   /**
-   * Given the work that may outlast the request that began it: each renewal, tokens that come after `timeoutMs`, and
-   * tries to save again. Some runtimes end a request's work with its answer (Cloudflare Workers, serverless functions):
-   * there hand it to `waitUntil` or `after`. Called in the async context of the caller. The promise never rejects; an
-   * error that the function throws is ignored. Default: the work goes on by itself, as in Node.
+   * Called with a promise of work that may take longer than the request that began it: each renewal, tokens that come
+   * after `timeoutMs`, and repeated saves. Some runtimes stop all work of a request once it is answered (Cloudflare
+   * Workers, serverless functions): there give the promise to `waitUntil` or `after`. Core calls the function in the
+   * async context of its caller, and ignores errors that the function throws. The promise never rejects. Default: the
+   * work goes on by itself, as in Node.
    */
   background?: ((work: Promise<unknown>) => void) | undefined;
 }
@@ -140,7 +148,7 @@ function scopeText(value: unknown): string {
   return text("scope", value);
 }
 
-/** Stored expiries are computed with the clock, so a wrong one would damage the records. */
+/** Stored expiries are computed with the clock, so a wrong clock would damage the records. */
 function clockIn(value: unknown): () => number {
   const clock = fn("clock", value as () => number);
   if (clock && Number.isFinite(clock())) return clock;

@@ -5,7 +5,7 @@ import { refuseStrayCharacters } from "./option-checks.js";
 export interface Settings {
   /** {auth_url}. A program without logins has neither `authUrl` nor `redirectUri`. */
   authUrl?: string;
-  /** {base_url} as a template. */
+  /** {base_url} as a template, with `{domain_prefix}`. */
   baseUrl: string;
   /** The registered application's `client_id` (2.1). */
   clientId: string;
@@ -13,17 +13,17 @@ export interface Settings {
   clientSecret: string;
   /** The redirect URI, exactly as registered. */
   redirectUri?: string;
-  /** Sent only if given (R1). */
+  /** The scope of the authorization request. Without it none is sent (R1). */
   scope?: string;
 }
 
 /**
- * Reads `RETAIL_POS_AUTH_URL`, `_BASE_URL`, `_CLIENT_ID`, `_CLIENT_SECRET`, `_REDIRECT_URI` and `_SCOPE`, to be spread
- * into `retailPos({ ...settingsFromEnv(), ... })`. An empty variable counts as missing. A program without logins may
- * leave out both `_AUTH_URL` and `_REDIRECT_URI`.
+ * Reads the variables `RETAIL_POS_AUTH_URL`, `_BASE_URL`, `_CLIENT_ID`, `_CLIENT_SECRET`, `_REDIRECT_URI` and `_SCOPE`,
+ * for use as `retailPos({ ...settingsFromEnv(), ... })`. An empty variable counts as missing. A program without logins
+ * may leave out both `_AUTH_URL` and `_REDIRECT_URI`.
  *
  * @param env default `process.env`, if there is a `process`.
- * @throws {TypeError} naming every variable that is missing or wrong, at once, and no value.
+ * @throws {TypeError} a variable is missing or wrong. The message names every such variable, and shows no value.
  */
 export function settingsFromEnv(
   env: Record<string, string | undefined> = globalThis.process?.env ?? {},
