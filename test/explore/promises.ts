@@ -1,18 +1,15 @@
 /** What every schedule is judged by. docs/guarantees.md repeats these sentences, and a test compares. */
 export const PROMISES = {
-  loss:
-    "If a refresh token reached a process that still runs, the token store gets it once writes work again.",
+  loss: "If a refresh token reached a process that still runs, the token store gets it once writes work again.",
   ended: "No caller gets an expired access token, unless the service issued the token during this call.",
   rejected:
     "Once a process is told that the API rejected an access token, none of its callers gets this token.",
   others: "No caller gets another retailer's token.",
   current:
     "If a token is replaced, or its retailer disconnected, all processes stop using the token within cacheMs.",
-  told:
-    "A process that learns that a token was replaced, or its retailer disconnected, stops using the token at once.",
+  told: "A process that learns that a token was replaced, or its retailer disconnected, stops using the token at once.",
   once: "When an access token expires, all processes together send one token request for it.",
-  need:
-    "A process renews an access token only if the token is due for renewal, or if the API rejected the token.",
+  need: "A process renews an access token only if the token is due for renewal, or if the API rejected the token.",
   spent: "A process that knows that a refresh token was replaced does not send it.",
   pause:
     "After a 429 no token request is sent before the rate limit's reset; after another failure none for 0.8 s.",
