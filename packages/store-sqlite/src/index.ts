@@ -39,8 +39,8 @@ const NAMES = ["database", "table"] satisfies (keyof SqliteTokensOptions)[];
  * beside them. The database stays the caller's to close.
  *
  * The store rejects with `StoreFailedError` if SQLite fails (the driver's `code` is that of `cause`), or if it wrote to
- * a file or a log (`-wal`) that was deleted, moved or replaced meanwhile, with `StoredTokensError` for a row that somebody edited. The
- * lock rejects with `StoreFailedError` if it cannot be taken; else it settles as the work does.
+ * a file or a log (`-wal`) that was deleted, moved or replaced meanwhile; with `StoredTokensError` for a row that
+ * somebody edited. The lock rejects with `StoreFailedError` if it cannot be taken; else it settles as the work does.
  *
  * @throws {TypeError} naming the option that is wrong.
  * @throws {Error} the tables can be neither used nor made.
