@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { lanes } from "./test/support/lanes.js";
+import { LongestFirst } from "./test/support/longest-first.js";
 import { sources } from "./test/support/sources.js";
 
 const { fast, real, long } = lanes();
@@ -15,7 +16,8 @@ export default defineConfig(({ mode }) => ({
     alias: [...sources].map(([name, source]) => ({ find: new RegExp(`^${name}$`), replacement: source })),
   },
   test: {
-    maxWorkers: availableParallelism(), // and not one less: many a test waits, for a lease to run out or for npm
+    maxWorkers: availableParallelism() + 1, // many a test waits, for a lease to run out or for npm
+    sequence: { sequencer: LongestFirst },
     testTimeout: patience,
     hookTimeout: patience, // to remove what npm installed takes longer than ten seconds while the disk is busy
     projects: [

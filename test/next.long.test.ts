@@ -79,6 +79,7 @@ describe.each(versions)(
   "Next $version answers no token request from a cache, and keeps none,",
   ({ version }) => {
     let app: NextApplication;
+    let endStart: () => Promise<void>;
 
     beforeAll(async () => {
       await startService();
@@ -90,15 +91,20 @@ describe.each(versions)(
       app = nextApplication(join(folder, `${version}`, "pages"), files);
       sandbox.expire(store);
       await app.build(settings());
+      await app.serve("start", settings(), (end) => {
+        endStart = end;
+      });
     }, patience);
-    afterAll(() => sandbox?.close());
+    afterAll(async () => {
+      await endStart?.();
+      await sandbox?.close();
+    });
     afterEach(() => {
       for (const kind of ["access", "refresh"]) expect(app.madeFilesWith(`sandbox_${kind}_`)).toEqual([]);
     });
 
     test("of pages that next build makes", async () => {
       expect(renewals()).toBe(1);
-      await app.serve("start", settings());
       expect(callIn(await textAt("/built"))).toMatchObject({ status: "200" });
     });
 
@@ -107,7 +113,6 @@ describe.each(versions)(
       ["asks for data to be kept", "/default-cache"],
       ["forces data to be kept", "/forced-cache"],
     ])("of a page that %s", async (_what, path) => {
-      await app.serve("start", settings());
       await textAt(path);
       for (let already = renewals(), round = 1; round <= 3; round += 1) {
         sandbox.expire(store);
@@ -117,7 +122,6 @@ describe.each(versions)(
     });
 
     test("of a page that is made anew every second", async () => {
-      await app.serve("start", settings());
       const statuses = new Map<string, string>(); // by the page's call
       const visit = async () => {
         const { id, status } = callIn(await textAt("/revalidated"));
@@ -134,6 +138,7 @@ describe.each(versions)(
     });
 
     test("of a page that is edited while next dev shows it", async () => {
+      await endStart();
       await app.serve("dev", settings());
       const page = await newPage();
       const listening = page.waitForEvent("websocket"); // an edit before it is not heard of

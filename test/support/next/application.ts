@@ -12,8 +12,16 @@ export interface NextApplication {
   write(file: string, text: string): void;
   /** `next build`, with these settings and nothing of the tests' own. */
   build(settings: Settings): Promise<void>;
-  /** `next start` or `next dev`, until the test is over. */
-  serve(command: "start" | "dev", settings: Settings & { PORT: string }): Promise<Served>;
+  /**
+   * `next start` or `next dev`.
+   *
+   * @param until is given what ends it; by default that is done when the test is over.
+   */
+  serve(
+    command: "start" | "dev",
+    settings: Settings & { PORT: string },
+    until?: (end: () => Promise<void>) => void,
+  ): Promise<Served>;
   /** The files that Next made and that hold the text, as it is or in base64. */
   madeFilesWith(text: string): string[];
 }
@@ -49,7 +57,7 @@ export function nextApplication(folder: string, files: ReadonlyMap<string, strin
     async build(settings) {
       await promisify(execFile)(process.execPath, [next, "build"], { cwd: folder, env: envOf(settings) });
     },
-    async serve(command, settings) {
+    async serve(command, settings, until = onTestFinished) {
       // A group of its own, to be ended whole: `next dev` works in a child.
       const options = { cwd: folder, env: envOf(settings), detached: true } as const;
       const child = spawn(process.execPath, [next, command], {
@@ -57,7 +65,7 @@ export function nextApplication(folder: string, files: ReadonlyMap<string, strin
         stdio: ["ignore", "pipe", "pipe"],
       });
       const ended = once(child, "exit");
-      onTestFinished(async () => {
+      until(async () => {
         if (child.exitCode === null && child.signalCode === null)
           process.kill(-(child.pid as number), "SIGKILL");
         await ended;
