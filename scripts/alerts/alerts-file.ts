@@ -35,7 +35,7 @@ export function runbookOf({ name }: AlertRule): string {
 function subjectOf(rule: AlertRule): string {
   if (rule.kind === "age") return `age of ${rule.words}`;
   const [part, whole] = rule.words;
-  return `${part}, of ${whole}`;
+  return `${part}, as a share of ${whole}`;
 }
 
 function sentence(text: string): string {

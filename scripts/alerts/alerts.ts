@@ -79,7 +79,7 @@ export const ALERTS: readonly AlertRule[] = [
     atLeast: 5,
     windowMinutes: 10,
     forMinutes: 2,
-    means: "the token endpoint is down, slow or sends unusable answers, so tokens end and are not renewed",
+    means: "the token endpoint is down, slow or sends unusable answers, so tokens that end are not renewed",
   },
   {
     name: "RetailPosClientRefused",
@@ -102,13 +102,13 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [CALLERS_FAILED, RENEWED, LOGGED_IN],
     words: [
       "callers who got an error other than `not_connected`, `reconnect_required` or `invalid_domain_prefix`",
-      "these callers and all successful renewals and logins",
+      "all such callers, successful renewals and successful logins together",
     ],
     moreThan: 0.1,
     atLeast: 10,
     windowMinutes: 5,
     forMinutes: 2,
-    means: "people and jobs get errors instead of tokens",
+    means: "many requests and jobs get an error instead of a token",
   },
   {
     name: "RetailPosStoreFailing",
@@ -117,14 +117,14 @@ export const ALERTS: readonly AlertRule[] = [
     part: [{ metric: COUNTERS.storeFailures }],
     whole: [{ metric: COUNTERS.storeFailures }, RENEWED, LOGGED_IN],
     words: [
-      "failed operations of the store or the lock",
-      "these operations and all successful renewals and logins",
+      "failed operations of the token store or the lock",
+      "all failed operations, successful renewals and successful logins together",
     ],
     moreThan: 0.1,
     atLeast: 3,
     windowMinutes: 10,
     forMinutes: 2,
-    means: "the store or the lock cannot be used; processes serve the tokens in their memory until these end",
+    means: "the token store or the lock fails, so processes can only serve valid tokens from their memory",
   },
   {
     name: "RetailPosUnsaved",
@@ -132,13 +132,16 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.unsaved }],
     whole: [{ metric: COUNTERS.unsaved }, RENEWED],
-    words: ["token sets that the store did not save", "these token sets and all successful renewals"],
+    words: [
+      "token sets that the token store did not save",
+      "all such token sets and successful renewals together",
+    ],
     moreThan: 0,
     atLeast: 1,
     windowMinutes: 60,
     forMinutes: 0,
     means:
-      "only one process has a rotated refresh token: do not restart it before the store has saved the token",
+      "only one process has a retailer's new refresh token: do not restart this process before the token is saved",
   },
   {
     name: "RetailPosRecordsUnusable",
@@ -147,14 +150,14 @@ export const ALERTS: readonly AlertRule[] = [
     part: UNUSABLE,
     whole: [...UNUSABLE, RENEWED],
     words: [
-      "callers and renewals that met an unusable record",
-      "these callers and renewals and all successful renewals",
+      "callers and renewals that failed with `bad_stored_tokens`",
+      "all such failures and successful renewals together",
     ],
     moreThan: 0.01,
     atLeast: 1,
     windowMinutes: 60,
     forMinutes: 0,
-    means: "a stored record is damaged, belongs to another application, or is sealed with a missing key",
+    means: "a stored record is damaged, belongs to another application, or is encrypted with a missing key",
   },
   {
     name: "RetailPosManyReconnects",
@@ -162,13 +165,16 @@ export const ALERTS: readonly AlertRule[] = [
     severity: "page",
     part: [{ metric: COUNTERS.reconnects }],
     whole: [{ metric: COUNTERS.reconnects }, RENEWED],
-    words: ["retailers whose refresh token was refused", "these retailers and all successful renewals"],
+    words: [
+      "retailers whose refresh token the service refused",
+      "all such retailers and successful renewals together",
+    ],
     moreThan: 0.01,
     atLeast: 5,
     windowMinutes: 60,
     forMinutes: 0,
     means:
-      "many retailers have to log in again: a backup was restored, or another program uses the same tokens",
+      "many retailers have to log in again, perhaps because a backup was restored or another program uses the same tokens",
   },
   {
     name: "RetailPosLoginsFailing",
@@ -182,7 +188,7 @@ export const ALERTS: readonly AlertRule[] = [
     windowMinutes: 15,
     forMinutes: 5,
     means:
-      "somebody sends made-up callbacks, the redirect URI is wrong, or the token endpoint accepts no codes",
+      "the redirect URI or the client secret is wrong, the token endpoint fails, or somebody sends made-up codes",
   },
   {
     name: "RetailPosRateLimited",
@@ -195,7 +201,8 @@ export const ALERTS: readonly AlertRule[] = [
     atLeast: 3,
     windowMinutes: 15,
     forMinutes: 5,
-    means: "tokens are asked for too often: processes have separate stores, or the API rejects valid tokens",
+    means:
+      "too many token requests are sent, because processes have separate token stores or the API rejects valid tokens",
   },
   {
     name: "RetailPosRetailersEnded",
@@ -207,17 +214,18 @@ export const ALERTS: readonly AlertRule[] = [
     moreThan: 0.01,
     atLeast: 1,
     forMinutes: 60,
-    means: "tokens that nobody uses are not renewed: the job with `renewDue()` does not run, or fails",
+    means:
+      "access tokens that no caller uses are not renewed: the job with `renewDue()` does not run, or fails",
   },
   {
     name: "RetailPosFleetUncounted",
     kind: "age",
     severity: "ticket",
     metric: GAUGES.countAge,
-    words: "the last successful count of the fleet",
+    words: "the last successful count of all retailers",
     moreThanMinutes: 30,
     forMinutes: 0,
     means:
-      "the gauges of the fleet are old: the store cannot list retailers, or the counting process is stuck",
+      "the gauges `retail_pos.retailers.*` show old values: the token store cannot list retailers, or the count hangs",
   },
 ];

@@ -27,14 +27,18 @@ export function alertsTable(runbooks: string): string {
 }
 
 function conditionOf(rule: AlertRule): string {
-  const lasting = rule.forMinutes === 0 ? "" : `; this lasts for at least ${minutes(rule.forMinutes)}`;
+  const lasting = rule.forMinutes === 0 ? "" : `; this stays true for ${minutes(rule.forMinutes)}`;
   if (rule.kind === "age") return `${rule.words} is older than ${minutes(rule.moreThanMinutes)}${lasting}`;
   const [part, whole] = rule.words;
-  const within = rule.kind === "ratio" ? `within ${minutes(rule.windowMinutes)} ` : "";
-  const share = rule.moreThan === 0 ? "" : `, which are more than ${rule.moreThan * 100} % of ${whole}`;
-  return `${within}there are ${rule.atLeast} or more ${part}${share}${lasting}`;
+  const when = rule.kind === "ratio" ? `the last ${hourOr(rule.windowMinutes)} had` : "there are";
+  const share = rule.moreThan === 0 ? "" : `, and these are more than ${rule.moreThan * 100} % of ${whole}`;
+  return `${when} ${rule.atLeast} or more ${part}${share}${lasting}`;
 }
 
 function minutes(count: number): string {
   return count === 60 ? "an hour" : `${count} minutes`;
+}
+
+function hourOr(count: number): string {
+  return count === 60 ? "hour" : `${count} minutes`;
 }

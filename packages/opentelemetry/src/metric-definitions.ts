@@ -37,36 +37,35 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     kind: "counter",
     unit: "{renewal}",
     description:
-      "Renewals; those without error.type succeeded. A renewal that a 429 or the store stopped is not counted here",
+      "Renewals; a renewal without error.type succeeded. Failures because of a 429, the token store, the lock or a refused refresh token are not counted",
     attributes: [ERROR, "retail_pos.served_held_token"],
   },
   logins: {
     name: "retail_pos.logins",
     kind: "counter",
     unit: "{login}",
-    description: "Logins; those without error.type succeeded",
+    description: "Logins that returned with a code; a login without error.type succeeded",
     attributes: [ERROR],
   },
   disconnects: {
     name: "retail_pos.disconnects",
     kind: "counter",
     unit: "{retailer}",
-    description: "Retailers whose tokens were deleted",
+    description: "Retailers whose tokens were deleted by disconnect()",
     attributes: [],
   },
   reconnects: {
     name: "retail_pos.reconnects_required",
     kind: "counter",
     unit: "{retailer}",
-    description:
-      "Retailers that have to log in again; each is counted when the service refuses its refresh token",
+    description: "Retailers whose refresh token the service refused: these retailers have to log in again",
     attributes: [],
   },
   unsaved: {
     name: "retail_pos.unsaved",
     kind: "counter",
     unit: "{token_set}",
-    description: "Token sets that the store did not save, so only one process has them",
+    description: "Token sets that the token store did not save: only one process has these tokens",
     attributes: [],
   },
   storeFailures: {
@@ -74,14 +73,15 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     kind: "counter",
     unit: "{operation}",
     description:
-      "Operations of the store or the lock that failed; several tries of one operation count as one",
+      "Operations of the token store or the lock that failed; an operation that core tried several times counts once",
     attributes: ["retail_pos.operation"],
   },
   callersFailed: {
     name: "retail_pos.callers.failed",
     kind: "counter",
     unit: "{caller}",
-    description: "Callers who asked for a token, or for anything else about a retailer, and got an error",
+    description:
+      "Callers who got an error in place of a token; also other calls with an invalid domain prefix or an unusable record",
     attributes: [ERROR],
   },
 };
@@ -101,7 +101,7 @@ export const HISTOGRAMS: Readonly<Record<HistogramName, Metric>> = {
     name: "retail_pos.renewal.duration",
     kind: "histogram",
     unit: "s",
-    description: "How long a renewal took, from its token request until its tokens were saved",
+    description: "How long a successful renewal took, from the token request until the new tokens were saved",
     attributes: ["retail_pos.rotated"],
   },
 };
@@ -114,35 +114,38 @@ export const GAUGES: Readonly<Record<GaugeName, Metric>> = {
     name: "retail_pos.retailers.connected",
     kind: "gauge",
     unit: "{retailer}",
-    description: "Retailers in the store whose refresh token was not refused",
+    description: "Retailers in the token store whose refresh token the service has not refused",
     attributes: [],
   },
   refused: {
     name: "retail_pos.retailers.refused",
     kind: "gauge",
     unit: "{retailer}",
-    description: "Retailers in the store whose refresh token was refused: they have to log in again",
+    description:
+      "Retailers in the token store that have to log in again, because the service refused their refresh token",
     attributes: [],
   },
   due: {
     name: "retail_pos.retailers.due",
     kind: "gauge",
     unit: "{retailer}",
-    description: "Connected retailers whose access token is due for an early renewal, or has ended",
+    description:
+      "Connected retailers whose access token has ended, or ends so soon that the next call renews it",
     attributes: [],
   },
   ended: {
     name: "retail_pos.retailers.ended",
     kind: "gauge",
     unit: "{retailer}",
-    description: "Connected retailers whose access token has ended: their next call waits for a renewal",
+    description:
+      "Connected retailers whose access token has ended, so that their next call waits for a renewal",
     attributes: [],
   },
   countAge: {
     name: "retail_pos.retailers.count_age",
     kind: "gauge",
     unit: "s",
-    description: "Time since the last successful count of the other four gauges",
+    description: "Time since countRetailers last counted all retailers successfully",
     attributes: [],
   },
 };
