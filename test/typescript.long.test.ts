@@ -23,7 +23,8 @@ const programs = new Map(
     return file === undefined ? [] : [[file, text] as const];
   }),
 );
-const [[, , ...versions] = [], ...rows] = tablesOf(document)[0] ?? [];
+const [[, , ...heads] = [], ...rows] = tablesOf(document)[0] ?? [];
+const versions = heads.map((head) => head.split(" ").at(-1) ?? "");
 let compilers: Compilers;
 let starter: Starter;
 let withExpress4: Starter;
