@@ -57,7 +57,7 @@ function aims(results) {
     return aimed.filter(isFirst).map(({ figure, aim }) => {
       const same = aimed.filter((other) => other.figure === figure && other.aim === aim);
       const isOneOfSeveral = aimed.some((other) => other.figure === figure && other.aim !== aim);
-      const names = isOneOfSeveral ? ` (${same.map(({ row = OURS }) => row).join(", ")})` : "";
+      const names = isOneOfSeveral ? ` (token store: ${same.map(({ row = OURS }) => row).join(", ")})` : "";
       return [
         result.title,
         result.figures[figure] + names,
@@ -66,7 +66,8 @@ function aims(results) {
       ];
     });
   });
-  return table([["scenario", "figure", "ours", "aim"], ...lines]);
+  const ours = "our result (a range if it covers several token stores or Node versions)";
+  return table([["scenario", "figure", ours, "aim"], ...lines]);
 }
 
 const aimOf = (target, { rows }) => aim(target, shown(rows[target.noMoreThan]?.[target.figure]));
@@ -89,7 +90,7 @@ export function details({ id, title, floor, figures, ran, rows }) {
 }
 
 function aim({ atMost, atLeast, exactly, noMoreThan }, value) {
-  if (noMoreThan !== undefined) return `≤ ${value}, that of ${noMoreThan}`;
+  if (noMoreThan !== undefined) return `≤ ${value}, the ratio measured for ${noMoreThan}`;
   if (exactly !== undefined) return exactly.toLocaleString("en");
   if (atLeast !== undefined && atMost !== undefined) return `from ${atLeast} to ${atMost}`;
   return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost.toLocaleString("en")}`;

@@ -15,14 +15,14 @@ const rowsOf = (name) => [`ours, ${name}, 8 at a time`, `ours, ${name}, 64 at a 
 
 export default {
   id: "fleet",
-  title: `fleet: renewDue over ${SIZE.toLocaleString("en")} retailers`,
+  title: `fleet: renewDue with ${SIZE.toLocaleString("en")} expired tokens`,
   floor: "one token request for each, 100 ms, so many at a time",
   rounds: 1,
   figures: {
-    ratio: "time, divided by the floor's",
-    requests: "token requests of one retailer, at most",
-    statements: "statements for each",
-    heap: "memory, MiB more than before the job, at most",
+    ratio: "time ÷ time that the token endpoint takes",
+    requests: "most token requests for one retailer",
+    statements: "statements for each renewal",
+    heap: "highest growth of the heap during the job, in MiB",
   },
   targets: Object.values(engines)
     .flatMap(rowsOf)

@@ -27,7 +27,7 @@ const stored = {
 
 const served = {
   id: "growth-served",
-  title: "growth: heap for each retailer that a process serves",
+  title: "growth: heap for each retailer served from the memory store",
   floor: "nothing",
   rounds,
   quickRounds,

@@ -8,18 +8,18 @@ const worker = new URL("growth/unit-costs.mjs", import.meta.url);
 
 const unitCosts = {
   id: "growth-unit-costs",
-  title: "growth: what a retailer and a renewal cost each database",
+  title: "growth: load on the database",
   floor: "none: these are for reckoning",
   rounds: 9,
   quickRounds: 1,
   figures: {
-    bytes: "bytes a retailer, tokens of 64 characters",
-    longBytes: "bytes a retailer, tokens of 1,000 characters",
-    renewedBytes: "bytes a retailer after days of renewals",
-    hit: "statements for a call that the process answers itself",
-    lookUp: "statements for a call that asks the store",
+    bytes: "bytes for a retailer with tokens of 64 characters",
+    longBytes: "bytes for a retailer with tokens of 1,000 characters",
+    renewedBytes: "bytes for a retailer after days of renewals",
+    hit: "statements for a call whose token is in the process's memory",
+    lookUp: "statements for a call that loads its token from the token store",
     renewal: "statements for a renewal",
-    waiter: "statements for a process that waits 100 ms for another's renewal",
+    waiter: "statements for a process that waits 100 ms for another process's renewal",
   },
   targets: Object.values(engines).flatMap((row) => [
     { row, figure: "hit", exactly: 0 },
@@ -46,7 +46,7 @@ const processor = {
   floor: "the same POST by plain fetch, nothing kept",
   rounds: 9,
   quickRounds: 1,
-  figures: { ratio: "CPU, divided by the floor's" },
+  figures: { ratio: "CPU of a renewal ÷ CPU of the same POST by plain fetch" },
   targets: [],
   async run({ rounds }) {
     const service = await tokenService({ delayMs: 0 });

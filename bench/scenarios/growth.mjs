@@ -20,14 +20,14 @@ const engines = { map: "a Map", memory: "memory", redis: "Redis", postgres: "Pos
 
 export default {
   id: "growth",
-  title: `growth: time with ${MANY.toLocaleString("en")} retailers stored ÷ time with ${FEW.toLocaleString("en")}`,
+  title: `growth: time with ${MANY.toLocaleString("en")} stored retailers ÷ time with ${FEW.toLocaleString("en")}`,
   floor: "flat",
   rounds: 5,
   quickRounds: 3,
   figures: {
-    hit: "a call whose token the process holds",
-    known: "a call that asks the store",
-    first: "a call for a retailer new to the process",
+    hit: "a call whose token is in the process's memory",
+    known: "a call that loads its token from the token store",
+    first: "a process's first call for a retailer",
     renewal: "a renewal",
   },
   targets: [

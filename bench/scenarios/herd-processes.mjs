@@ -27,18 +27,18 @@ const LIFETIME_MS = 700;
 
 export default {
   id: "herd-processes",
-  title: "herd across 4 processes: 1,000 callers of one retailer at the instant of expiry",
+  title: "herd across 4 processes: 1,000 callers want one retailer's token when it expires",
   floor: "one token request made by plain fetch, 100 ms",
   rounds: 5,
   quickRounds: 1,
   figures: {
-    ratio: "time, divided by the floor's",
-    looked: "of it: until the store was looked at, under the lock",
-    answered: "until the token endpoint answered",
-    saved: "until the set was saved",
-    served: "until all callers were served",
-    requests: "token requests, at most",
-    callers: "callers served, at least",
+    ratio: "time until all are served ÷ time of one token request",
+    looked: "of this: to take the lock and read the token store",
+    answered: "of this: until the token endpoint answered",
+    saved: "of this: to save the token set",
+    served: "of this: to serve all callers",
+    requests: "token requests",
+    callers: "callers served",
   },
   targets: ["ours, Redis", "ours, PostgreSQL", "ours, SQLite"].flatMap((name) =>
     Object.keys(STRETCHES).flatMap((stretch) => [

@@ -9,12 +9,12 @@ const RETAILER = "corner-store";
 
 export default {
   id: "herd",
-  title: "herd: 1,000 callers of one retailer at the instant of expiry",
+  title: "herd: 1,000 callers want one retailer's token when it expires",
   floor: "one token request made by plain fetch, 100 ms",
   figures: {
-    ratio: "time, divided by the floor's",
-    requests: "token requests, at most",
-    served: "callers served, at least",
+    ratio: "time until all are served ÷ time of one token request",
+    requests: "token requests",
+    served: "callers served",
   },
   targets: [
     { figure: "ratio", atMost: 1.3 },

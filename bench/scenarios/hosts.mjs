@@ -18,13 +18,13 @@ async function withServer(options, work) {
 
 const CALLERS = ["fetch", "ours"];
 const PLACES = [
-  { figure: "kept1", hosts: 1, words: "calls to 1 host, kept alive" },
-  { figure: "kept1000", hosts: 1000, words: "calls to 1,000 hosts in turn, kept alive" },
+  { figure: "kept1", hosts: 1, words: "calls to one host over kept-alive connections" },
+  { figure: "kept1000", hosts: 1000, words: "calls to 1,000 hosts in turn over kept-alive connections" },
 ];
 
 const cpu = {
   id: "hosts-cpu",
-  title: "hosts: CPU of an API call, divided by the built-in fetch's",
+  title: "hosts: CPU of an API call ÷ CPU with the built-in fetch",
   floor: "the same GET by plain fetch",
   rounds: 3,
   quickRounds: 1,
@@ -51,13 +51,13 @@ const cpu = {
 
 const heaps = {
   id: "hosts-heap",
-  title: "hosts: heap for each of 10,000 hosts that were called once",
+  title: "hosts: heap for each of 10,000 hosts called once",
   floor: "nothing",
   rounds: 1,
   quickRounds: 1,
   figures: {
-    kept: "bytes after 12 s, if the host keeps connections",
-    left: "bytes, once the host has closed its connections",
+    kept: "bytes 12 s after the call, if the host keeps the connection",
+    left: "bytes 12 s after the call, if the host closes the connection after 2 s",
   },
   targets: ["20", "22", "24"].flatMap((node) => [
     { row: `ours, Node ${node}`, figure: "kept", atMost: 2000 },
@@ -122,9 +122,9 @@ const connections = {
   rounds: 3,
   quickRounds: 1,
   figures: {
-    apart: "connections opened by three calls 5 s apart, at most",
-    burst: "connections opened by a burst of 1,000 calls, at most",
-    underWay: "calls of the burst under way at once, at most",
+    apart: "connections opened for three calls 5 s apart",
+    burst: "connections opened for 1,000 calls made at once",
+    underWay: "calls in flight together, if 1,000 are made at once",
   },
   targets: [
     { figure: "apart", exactly: 1 },

@@ -11,14 +11,14 @@ const BLOCKED_MS = 2000;
 
 export default {
   id: "rate-limit",
-  title: "rate limit: 429 for 2 s under 100 calls a second with an expired token",
+  title: "rate limit: token expired, token endpoint answers 429 for 2 to 3 s",
   floor: "1 token request while blocked, and one answer of the token endpoint after the reset",
   rounds: 5,
   quickRounds: 1,
   figures: {
-    blocked: "token requests while blocked, at most",
-    resumed: "time from the reset to the first bearer, divided by the token endpoint's answer time",
-    requests: "token requests after the reset, at most",
+    blocked: "token requests during the 429s, at 100 calls a second",
+    resumed: "time from the end of the 429s to the first token ÷ the token endpoint's answer time",
+    requests: "token requests after the 429s",
   },
   targets: [
     { figure: "blocked", exactly: 1 },

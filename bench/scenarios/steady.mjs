@@ -19,18 +19,18 @@ const NEVER = new Set(["waited", "requests", "expired", "failed"]);
 
 export default {
   id: "steady",
-  title: "steady: 200 calls a second over several expiries",
+  title: "steady: 200 calls a second over several token lifetimes",
   floor: "nobody waits",
   rounds: 2,
   quickRounds: 1,
   figures: {
-    waited: "calls of 1,000 that have to wait, at most",
-    p99: "p99 of the wait, divided by the token endpoint's answer time",
-    max: "longest wait, divided by the token endpoint's answer time",
-    requests: "token requests per expiry, at most",
-    expired: "expired bearers handed out, at most",
-    replaced: "bearers of 1,000 calls, handed out after a newer one was issued",
-    failed: "calls that failed, at most",
+    waited: "calls per 1,000 that waited",
+    p99: "99th percentile of the wait ÷ the token endpoint's answer time",
+    max: "longest wait ÷ the token endpoint's answer time",
+    requests: "token requests for each new token",
+    expired: "expired tokens handed out",
+    replaced: "calls per 1,000 that got a token after a newer one was issued",
+    failed: "failed calls",
   },
   targets: [
     { figure: "waited", exactly: 0 },
