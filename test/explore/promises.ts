@@ -7,7 +7,7 @@ export const PROMISES = {
   others: "No caller gets another retailer's token.",
   current:
     "If a token is replaced, or its retailer is disconnected, all processes stop using the token within cacheMs.",
-  told: "A process that learns that a token was replaced, or its retailer disconnected, stops using this token at once.",
+  told: "A process that learns that a token was replaced, or that the token's retailer disconnected, stops using this token at once.",
   once: "When an access token expires, all processes together send only one token request to replace it.",
   need: "A process renews an access token only if the token is due for renewal, or if the API rejected the token.",
   spent: "A process that knows that a refresh token was replaced does not send this refresh token.",
