@@ -12,7 +12,7 @@ export const PROMISES = {
   need: "A process renews an access token only if the token is due for renewal, or if the API rejected the token.",
   spent: "A process that knows that a refresh token was replaced does not send this refresh token.",
   pause:
-    "After a 429, no token request is sent before the rate limit's reset; after other failures, none is sent for 0.8 s.",
+    "After a 429, no token request is sent before the rate limit's reset; after other failures, no token request is sent for 0.8 s.",
   verdict:
     "Callers are told to log in again only if the service refused the refresh token that the token store holds.",
   absent:
