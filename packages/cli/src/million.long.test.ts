@@ -27,9 +27,9 @@ test.each([
 );
 
 test(
-  "the least of these memories would be too small for the names of so many retailers",
+  "the least of these memories would be too small for the names of a million retailers",
   async () => {
-    const { exitCode } = await run(["list"], 300_000, 20, { HOARD: "1" });
+    const { exitCode } = await run(["list"], 1_000_000, 20, { HOARD: "1" });
     expect(exitCode).not.toBe(0);
   },
   patience,
