@@ -16,6 +16,7 @@ const losses: [string, (file: string) => void][] = [
   ["deleted", (file) => rmSync(file)],
   ["deleted with its log", (file) => ["", "-wal", "-shm"].forEach((end) => void rmSync(file + end))],
   ["left without its log", (file) => rmSync(`${file}-wal`)],
+  ["left without its shared memory", (file) => rmSync(`${file}-shm`)],
   ["left with a copy of its log", (file) => replacedByCopy(`${file}-wal`)],
   ["moved", (file) => renameSync(file, `${file}.old`)],
   [
@@ -64,6 +65,20 @@ test("a file that comes back to its place is saved to again", async () => {
   renameSync(`${file}.away`, file);
   expect(await store.save(set("2"), set("1"))).toBe(true);
 });
+
+test.each(["-wal", "-shm"])(
+  "a %s that is lost before the process's first write is noticed too",
+  async (end) => {
+    const file = inFolder();
+    const before = here.open(file);
+    await sqliteTokens({ database: before }).store.save(set("1"));
+    before.close();
+    const { store } = sqliteTokens({ database: here.open(file) });
+    expect(await store.load(shop)).toEqual(set("1"));
+    rmSync(file + end);
+    await expect(store.save(set("2"), set("1"))).rejects.toThrow("its log (-wal)");
+  },
+);
 
 test("a log that goes because the application changes the journal mode is not missed", async () => {
   const file = inFolder();

@@ -26,25 +26,34 @@ function placeOf(database: SqliteDatabase): () => boolean {
   const path = String(file ?? "");
   const opened = fileAt(path);
   if (!opened) return () => true;
-  const isLogInPlace = logOf(database, `${path}-wal`);
-  return () => (fileAt(path) ?? opened) === opened && isLogInPlace();
+  const isLogInPlace = besideOf(database, `${path}-wal`, true);
+  const isMemoryInPlace = besideOf(database, `${path}-shm`, false); // none in the locking mode EXCLUSIVE
+  return () => (fileAt(path) ?? opened) === opened && isLogInPlace() && isMemoryInPlace();
 }
 
 /**
- * The same for the write-ahead log, which SQLite keeps as long as the database is open: what is written to another one
- * is found by no other process, and by none after a kill. It is there after the first write at the latest.
+ * The same for what SQLite keeps beside it in WAL mode, as long as the database is open: the log, and the memory that
+ * processes share. What is written to another log is found by no other process, and by none after a kill.
+ *
+ * @param isNeeded whether SQLite makes it at the first read, so it was lost if it is not there.
  */
-function logOf(database: SqliteDatabase, path: string): () => boolean {
-  let opened: string | undefined;
+function besideOf(database: SqliteDatabase, path: string, isNeeded: boolean): () => boolean {
+  let isWal = isInWal(database);
+  let opened = fileAt(path);
   return () => {
     const found = fileAt(path);
-    opened ||= found;
-    if (!opened || (found ?? opened) === opened) return true;
-    const { journal_mode } = database.prepare("PRAGMA journal_mode").get() as Row;
-    if (journal_mode === "wal") return false;
-    opened = undefined; // the application has changed the mode: no log belongs there
+    if (found === undefined || (isWal && found === opened && (found || !isNeeded))) return true;
+    const wasWal = isWal;
+    isWal = isInWal(database);
+    if (isWal && wasWal) return false;
+    opened = found; // the application has changed the mode
     return true;
   };
+}
+
+function isInWal(database: SqliteDatabase): boolean {
+  const { journal_mode } = database.prepare("PRAGMA journal_mode").get() as Row;
+  return journal_mode === "wal";
 }
 
 /** Which file lies there: empty if there is none, `undefined` if it cannot be told. */
@@ -52,7 +61,7 @@ function fileAt(path: string): string | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
     return found ? `${found.dev} ${found.ino}` : "";
-  } catch {
-    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOTDIR" ? "" : undefined;
   }
 }
