@@ -10,11 +10,18 @@ export function unref(timer: Timer): Timer {
  * Runs the work after everything that is ready now, and in the order of the calls. The platform's own function as it
  * was when this module was loaded: what waits for no time goes on although a test replaces the timers (behaviour 13).
  */
-export const soon: (work: () => void) => void =
-  typeof setImmediate === "function" ? setImmediate : later(setTimeout);
+export function soon(work: () => void): void {
+  try {
+    (immediate ?? later)(work);
+  } catch {
+    later(work); // Next's Edge Runtime has a `setImmediate` that throws
+  }
+}
+const immediate = typeof setImmediate === "function" ? setImmediate : undefined;
+const timeout = setTimeout;
 
-function later(timeout: typeof setTimeout): (work: () => void) => void {
-  return (work) => timeout(work, 0);
+function later(work: () => void): void {
+  timeout(work, 0);
 }
 
 /** Keeps the process alive meanwhile: a caller waits for a lock, or a rotated token still has to be saved. */
