@@ -86,7 +86,8 @@ export function usableResponse(
   if (response.otherRetailer) throw refuse("its domain_prefix names another retailer; nothing of it is used");
   if (!response.access && !response.refreshToken) {
     const { error, errorDescription } = errorIn(body, secrets);
-    if (error && refusedEarly) throw refusedEarly({ endpointStatus: status, error, errorDescription });
+    if (error && refusedEarly && !PASSES.has(error))
+      throw refusedEarly({ endpointStatus: status, error, errorDescription });
     const words = [error, errorDescription].filter(Boolean).join(": ");
     throw refuse(`it holds no usable access_token${words && `; it says ${words}`}`);
   }
