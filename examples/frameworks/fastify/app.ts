@@ -39,7 +39,8 @@ app.get("/auth/retail-pos/callback", (request) => callback(webRequest(request)))
 const sessions = new WeakMap<Request, Session>(); // Fastify's, by the request that onLogin is given
 function webRequest({ method, url, headers, session }: FastifyRequest): Request {
   const own = Object.entries(headers).filter(([name]) => !name.startsWith(":")); // not those of HTTP/2
-  const address = new URL(url, RETAIL_POS_REDIRECT_URI); // the Host header may be forged
+  const address = new URL(RETAIL_POS_REDIRECT_URI); // the host that a request names may be forged
+  address.search = /\?.*/.exec(url)?.[0] ?? "";
   const request = new Request(address, { method, headers: own as [string, string][] });
   sessions.set(request, session);
   return request;

@@ -103,6 +103,27 @@ describe("a request", () => {
   });
 
   test.each([
+    "/public/../admin",
+    "/public/%2e%2E/admin",
+    "/public\\..\\admin",
+    "/public/./admin",
+    "/public/..?x",
+    "http://shop.example/public/..",
+  ])("whose path would become another one is 400: %s", async (path) => {
+    const origin = await serve(nodeHandler(() => new Response("seen")));
+    expect(await raw(origin, { path, headers: { host: "shop.example" } })).toMatchObject({ status: 400 });
+  });
+
+  test.each(["/a..b/.c/d.", "/public?back=/../admin", "/...", "/%2e%2e%2e"])(
+    "with dots elsewhere is read: %s",
+    async (path) => {
+      const origin = await serve(nodeHandler(({ url }) => new Response(new URL(url).href)));
+      const answer = await raw(origin, { path, headers: { host: "shop.example" } });
+      expect(answer.body).toBe(`http://shop.example${path}`);
+    },
+  );
+
+  test.each([
     ["shop.example:8080", "http://shop.example:8080/x"],
     ["[::1]:3000", "http://[::1]:3000/x"],
     ["my_service", "http://my_service/x"],

@@ -19,11 +19,14 @@ const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 /** What makes a host end early, or begin late, in an address. */
 const NO_HOST = /[\s/\\?#@]/;
 
+/** A path that an address is parsed to another one: a router before this handler has seen the one that was sent. */
+const MOVING_PATH = /^[^?#]*(\\|\/(\.|%2e){1,2}(\/|[?#]|$))/i;
+
 /**
  * Node frames the answer. These are a connection's own (RFC 9110, 7.6.1), or of a body that may have become another: a
  * wrong length would make the rest of this answer the beginning of the next.
  */
-const FRAMING = [
+export const FRAMING: readonly string[] = [
   "connection",
   "content-length",
   "http2-settings",
@@ -103,14 +106,16 @@ function requestOf(req: IncomingMessage, signal: AbortSignal): Request | undefin
  * A router may have cut `url`, and a target may be a whole address (RFC 9112, 3.2.2). The host is the client's word:
  * use the path and the query of this only.
  *
- * @throws {TypeError} if the host is none.
+ * @throws {TypeError} if the host is none, or the path would become another one.
  */
 function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
   const host = req.headers[":authority"] || req.headers.host || "localhost"; // the first on HTTP/2
   if (NO_HOST.test(String(host))) throw new TypeError("Host is no host");
   const target = (req.originalUrl ?? req.url ?? "/").replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "");
-  return `${isTls ? "https" : "http"}://${host}${target.startsWith("/") ? "" : "/"}${target}`;
+  const path = target.startsWith("/") ? target : `/${target}`;
+  if (MOVING_PATH.test(path)) throw new TypeError("The path has dot segments");
+  return `${isTls ? "https" : "http"}://${host}${path}`;
 }
 
 /** Those that the framework sees: an adapter may leave `rawHeaders` empty, a middleware may change `headers`. */

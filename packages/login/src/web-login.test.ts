@@ -433,6 +433,16 @@ describe("the answers", () => {
     expect(answer.headers.getSetCookie()).toHaveLength(expected.headers.getSetCookie().length + 1);
   });
 
+  test("of onLogin and onFailure, passed on from a fetch: without the length of a body that was packed", async () => {
+    const passedOn = () => new Response("whole", { headers: { "content-length": "2", trailer: "expires" } });
+    const app = site({ login: { onLogin: passedOn, onFailure: passedOn } });
+    const person = webBrowser();
+    const finished = await person.open(app.callback, await person.begin(app));
+    const failed = await person.open(app.callback, "https://app.example.net/callback?error=access_denied");
+    for (const { headers } of [finished, failed])
+      expect([headers.get("content-length"), headers.get("trailer")]).toEqual([null, null]);
+  });
+
   test("of a start are never stored", async () => {
     const answer = await webBrowser().open(site().start, "https://app.example.net/login");
     expect(answer.headers.get("cache-control")).toBe("no-store");

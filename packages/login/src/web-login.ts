@@ -8,6 +8,7 @@ import { failureLog, type LogFailures } from "./failures/failure-log.js";
 import { CANNOT_BE_OPENED, failureWords } from "./failures/failure-words.js";
 import { LoginFailure } from "./failures/login-failure.js";
 import { type LoginStart, loginFlow } from "./flow.js";
+import { FRAMING } from "./node-handler.js";
 import { type HeaderOf, isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";
 import { applicationOf } from "./values/application.js";
 import { checkJson } from "./values/json-check.js";
@@ -224,12 +225,16 @@ function notNow(): Response {
   return new Response(body, init);
 }
 
-/** A copy, because the headers of some responses cannot be changed. */
+/**
+ * A copy, because the headers of some responses cannot be changed. If an application passes on an answer of `fetch`,
+ * its length may be of a body that was packed: the server frames this one.
+ */
 function withCookies(answer: Response, lines: readonly string[]): Response {
   if (typeof answer?.headers?.get !== "function")
     throw new TypeError("onLogin and onFailure must return a Response");
   const headers = new Headers(answer.headers);
   headers.set("cache-control", "no-store");
+  for (const name of FRAMING) headers.delete(name);
   for (const line of lines) headers.append("set-cookie", line);
   const { body, status, statusText } = answer;
   return new Response(body, { status, statusText, headers });
