@@ -211,6 +211,27 @@ describe("with a relative callbackURL a login does not start", () => {
     expect(String(site.errors[0])).not.toContain("evil");
   });
 
+  test.each<[string, object, Record<string, string>, number]>([
+    [
+      "another host before the proxy's",
+      { proxy: true },
+      { "x-forwarded-host": "evil.example, shop.example.net" },
+      400,
+    ],
+    [
+      "the same host twice",
+      { proxy: true },
+      { "x-forwarded-host": "shop.example.net, shop.example.net" },
+      302,
+    ],
+  ])("if all proxies are trusted and the headers name %s: %#", async (_, options, headers, status) => {
+    const { site } = await open({ callbackURL: "/callback", ...options });
+    const answer = await browser().open(site.loginUrl, { headers: { ...proxied, ...headers } });
+    expect(answer.status).toBe(status);
+    if (status === 302) expect(redirectUriIn(answer)).toBe("https://shop.example.net/callback");
+    else expect(String(site.errors[0])).toMatch(/several hosts: give a whole callbackURL/);
+  });
+
   test("over plain http on a public host; the error says what to do about a proxy", async () => {
     const { site } = await open({ callbackURL: "/callback" }, { configure: trusting(true) });
     const headers = { ...proxied, "x-forwarded-proto": "http" };

@@ -39,7 +39,7 @@ function badRequest(error: Error): Error {
 }
 
 function addressOf(req: Request, trustProxy: boolean): { protocol: string; host: string } {
-  const trusts = trustProxy ? () => true : trustIn(req);
+  const trusts = trustProxy || trustIn(req);
   const forwarded = (name: string) => forwardedBy(trusts, req, name);
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
   const isHttps = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https";
@@ -54,14 +54,14 @@ export function hostOf(req: Request): string {
   return (req.headers?.[":authority"] as string | undefined) ?? req.headers?.host ?? "";
 }
 
-/** Whether the application trusts the proxy at an address, so many hops away. */
-type Trust = (address: string, hop: number) => boolean;
+/** Whether the application trusts the proxy at an address, so many hops away; or all proxies, or none. */
+type Trust = boolean | ((address: string, hop: number) => boolean);
 
 /** The application's own setting: Express decides by address and number of hops, Koa for all requests. */
 function trustIn(req: Request): Trust {
   const trusts: unknown = req.app?.get?.("trust proxy fn");
   if (typeof trusts === "function") return trusts as Trust;
-  return () => Boolean(req.app?.get?.("trust proxy"));
+  return Boolean(req.app?.get?.("trust proxy"));
 }
 
 /** Fastify's request has both already, as the application's setting says. */
@@ -73,13 +73,25 @@ function isFastify(req: Request): boolean {
 /**
  * Each proxy may append a value, so the nearest one's comes last: the value of the farthest proxy that is trusted. What
  * stands before it a stranger may have sent.
+ *
+ * @throws {Error} all proxies are trusted, and they name several hosts: one of them may be a stranger's.
  */
 function forwardedBy(trusts: Trust, req: Request, name: string): string | undefined {
   const values = listIn(req.headers[name]);
+  if (typeof trusts === "boolean") {
+    if (trusts && name === "x-forwarded-host" && new Set(values).size > 1) throw badRequest(severalHosts());
+    return trusts ? values[0] || undefined : undefined;
+  }
   const addresses = [...listIn(req.headers["x-forwarded-for"]), req.socket?.remoteAddress ?? ""].reverse();
   let hops = 0;
   while (hops < values.length && trusts(addresses[hops] ?? "", hops)) hops += 1;
   return hops === 0 ? undefined : values.at(-hops) || undefined;
+}
+
+function severalHosts(): Error {
+  return new Error(
+    "callbackURL is relative, and X-Forwarded-Host names several hosts: give a whole callbackURL",
+  );
 }
 
 function listIn(header: string | string[] | undefined): string[] {
