@@ -80,7 +80,10 @@ class SqliteSessions extends session.Store {
   constructor(database: Database.Database) {
     super();
     this.database = database;
-    database.exec("CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, data TEXT, ends_at INTEGER)");
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, data TEXT, ends_at INTEGER);
+      CREATE INDEX IF NOT EXISTS sessions_ends_at ON sessions (ends_at);
+    `);
   }
   override get(id: string, done: (error: unknown, session?: SessionData | null) => void): void {
     answer(done, () => {

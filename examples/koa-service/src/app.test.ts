@@ -148,7 +148,7 @@ describe("the settings", () => {
     expect(settings).toMatchObject({
       service: { clientId: "ours" },
       SESSION_SECRET: deployed.SESSION_SECRET,
-      HOST: "0.0.0.0",
+      HOST: "127.0.0.1",
       TRUST_PROXY: 1,
     });
     const server = createServer(createApp(settings).callback()).listen(0, "127.0.0.1");

@@ -41,7 +41,7 @@ export function settingsFrom(variables: NodeJS.ProcessEnv) {
       RETAIL_POS_CLIENT_SECRET: ours,
       RETAIL_POS_REDIRECT_URI: callback(),
       PORT: wholeNumber(0, 65_535)({ default: 3000 }),
-      HOST: address({ default: isHere ? "127.0.0.1" : "0.0.0.0" }),
+      HOST: address({ default: "127.0.0.1" }),
       RETAILER_FROM: str({ choices: ["login", "gateway"], default: "login" }),
       TRUST_PROXY: wholeNumber(proxies, 10)({ default: proxies }),
       SESSION_SECRET: secretBeside(all["RETAIL_POS_CLIENT_SECRET"])(

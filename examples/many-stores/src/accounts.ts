@@ -1,5 +1,5 @@
 import { hash, verify } from "@node-rs/argon2";
-import express, { type RequestHandler, type Response, Router } from "express";
+import express, { type Request, type RequestHandler, type Response, Router } from "express";
 import { ipKeyGenerator, type Options, rateLimit } from "express-rate-limit";
 import pLimit from "p-limit";
 import type passport from "passport";
@@ -30,9 +30,9 @@ export function accountRoutes(people: InstanceType<typeof passport.Passport>, re
   router.use(["/log-in", "/sign-up"], strangersOnly, express.urlencoded({ extended: false, limit: "10kb" }));
   router.get(["/log-in", "/sign-up"], (_req, res) => showForm(res));
   // An office may share an address. Who guesses elsewhere must not lock anybody out.
-  const perAddress = limitTo(50);
+  const perAddress = limitTo(50, { keyGenerator: addressOf });
   const perAccount = limitTo(10, {
-    keyGenerator: ({ ip = "", body }) => `${ipKeyGenerator(ip)} ${body.email}`,
+    keyGenerator: (req) => `${addressOf(req)} ${req.body.email}`,
     skipSuccessfulRequests: true,
   });
   router.post("/log-in", perAddress, wellFormed, perAccount, async (req, res, next) => {
@@ -53,6 +53,12 @@ export function accountRoutes(people: InstanceType<typeof passport.Passport>, re
     req.logout((error) => (error ? next(error) : res.redirect(303, "/")));
   });
   return router;
+}
+
+/** Whose attempts count together. Some proxies write the port of the connection, too: `203.0.113.7:40000`. */
+function addressOf({ ip = "" }: Request): string {
+  const [, v6, v4] = /^(?:\[(.+)\]|([\d.]+))(?::\d+)?$/.exec(ip) ?? [];
+  return ipKeyGenerator(v6 ?? v4 ?? ip);
 }
 
 export const requireLogin: RequestHandler = (req, res, next) => (req.user ? next() : res.redirect("/log-in"));

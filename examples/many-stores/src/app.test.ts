@@ -459,6 +459,9 @@ test("behind a proxy that ends TLS the session's cookie is for https alone, and 
   for (let count = 0; count < 50; count += 1) await signUp("2001:db8::1");
   expect((await signUp("2001:db8::2")).status).toBe(429); // of the same network
   expect((await signUp("2001:db9::1")).status).toBe(400);
+  for (let count = 0; count < 50; count += 1) await signUp(`192.0.2.7:${40_000 + count}`); // each with its port
+  for (const address of ["192.0.2.7", "192.0.2.7:50000"]) expect((await signUp(address)).status).toBe(429);
+  expect((await signUp("[2001:db8::3]:443")).status).toBe(429);
   server.closeAllConnections();
   server.close();
   await site.close();

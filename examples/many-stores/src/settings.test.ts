@@ -32,7 +32,7 @@ test("without an environment are for the sandbox, one file and four stores at on
 test("are the application's own once people come from elsewhere", () => {
   expect(settingsFrom({ ...deployed, STORES_AT_ONCE: "20", TRUST_PROXY: "2" })).toMatchObject({
     service: { clientId: "ours", redirectUri: deployed.RETAIL_POS_REDIRECT_URI },
-    HOST: "0.0.0.0",
+    HOST: "127.0.0.1",
     TRUST_PROXY: 2,
     STORES_AT_ONCE: 20,
   });

@@ -53,7 +53,7 @@ function rulesFor(env: NodeJS.ProcessEnv) {
     RETAIL_POS_REDIRECT_URI: rule(() => at?.pathname !== CALLBACK && `must have the path ${CALLBACK}`)(),
     SESSION_SECRET: secret(isHere ? { default: crypto.randomUUID() + crypto.randomUUID() } : {}),
     PORT: wholeNumber(0, 65_535)({ default: 3000 }),
-    HOST: address({ default: isHere ? "127.0.0.1" : "0.0.0.0" }),
+    HOST: address({ default: "127.0.0.1" }),
     TRUST_PROXY: wholeNumber(proxies, 10)({ default: proxies }),
     DATABASE_FILE: str({ default: fileURLToPath(new URL("../data/stores.sqlite", import.meta.url)) }),
     TOKEN_KEYS: makeExactValidator((text) => text.split(",").map(tokenKey))({ default: [] }),
