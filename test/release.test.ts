@@ -92,7 +92,8 @@ describe("the workflows", () => {
     expect(permissionsOf("pack")).toEqual(["contents: read"]);
     expect(jobs.get("pack")).not.toContain("secrets.");
     const publish = jobs.get("publish") ?? "";
-    expect(publish).toContain("needs: pack\n");
+    expect(publish).toContain("needs: [version, pack]\n");
+    expect(publish).toMatch(/if \[ "\$\{version##\*@\}" != "\$VERSION" \]; then/); // what was approved
     expect(publish).toContain('npm publish "$tarball" --access public --provenance --ignore-scripts\n');
     expect([...publish.matchAll(/uses: ([\w/-]+)@/g)].map(([, action]) => action)).toEqual([
       "actions/setup-node",
