@@ -122,6 +122,8 @@ describe.each(versions)(
     });
 
     test("of a page that is made anew every second", async () => {
+      await endStart(); // for a process that has not seen ten tokens rejected already
+      await app.serve("start", settings());
       const statuses = new Map<string, string>(); // by the page's call
       const visit = async () => {
         const { id, status } = callIn(await textAt("/revalidated"));
