@@ -70,7 +70,7 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
         const name = await (await names()).of(state, isSecure);
         const values = cookies.filter((cookie) => cookie.name === name).slice(0, MOST_OF_A_NAME);
         if (values.length === 0) continue;
-        const pending = await firstOpened(name, values);
+        const pending = await firstOpened(seal, values);
         if (!isSecure && pending !== undefined && !comesBackPlain(request, pending)) continue;
         return { pending, isThere: true, removal: [setCookie({ name, value: "" }, isSecure, 0)] };
       }
@@ -83,19 +83,10 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
    * back over http. If the application itself is on https, only to the login's own address on this machine.
    */
   function comesBackPlain(request: Request, pending: string): boolean {
-    const [login] = loginsIn(pending);
-    const redirectUri = login?.redirectUri ?? application.redirectUri;
+    const redirectUri = loginsIn(pending)[0]?.redirectUri ?? application.redirectUri;
     if (!isHttp(request.url) || !isHttp(redirectUri)) return false;
     if (isHttp(application.redirectUri)) return true;
     return isOnThisMachine(request.url) && originOf(request.url) === originOf(redirectUri);
-  }
-
-  async function firstOpened(name: string, cookies: readonly Cookie[]): Promise<string | undefined> {
-    for (const { value } of cookies) {
-      const pending = await seal.open(name, value);
-      if (pending !== undefined) return pending;
-    }
-    return undefined;
   }
 
   /** The cookies of this client's other logins, each name once. */
@@ -122,6 +113,15 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
     const [login] = loginsIn(await seal.open(name, value));
     return login && isInTime(login, clock()) ? login.startedAt : Number.NEGATIVE_INFINITY;
   }
+}
+
+/** The text of the first of these cookies of one name that can be opened. */
+async function firstOpened(seal: Seal, cookies: readonly Cookie[]): Promise<string | undefined> {
+  for (const { name, value } of cookies) {
+    const pending = await seal.open(name, value);
+    if (pending !== undefined) return pending;
+  }
+  return undefined;
 }
 
 function loginsIn(pending: string | undefined) {
