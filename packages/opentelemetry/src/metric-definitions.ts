@@ -81,7 +81,7 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     kind: "counter",
     unit: "{caller}",
     description:
-      "Callers who got an error in place of a token; also other calls with an invalid domain prefix or an unusable record",
+      "Callers who got an error in place of a token, and calls that need no token but name an invalid domain prefix or an unusable record",
     attributes: [ERROR],
   },
 };
