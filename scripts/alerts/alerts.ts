@@ -102,7 +102,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [CALLERS_FAILED, RENEWED, LOGGED_IN],
     words: [
       "callers who got an error other than `not_connected`, `reconnect_required` or `invalid_domain_prefix`",
-      "all such callers, successful renewals and successful logins together",
+      "the sum of these callers, successful renewals and successful logins",
     ],
     moreThan: 0.1,
     atLeast: 10,
@@ -134,7 +134,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [{ metric: COUNTERS.unsaved }, RENEWED],
     words: [
       "token sets that the token store did not save",
-      "all such token sets and successful renewals together",
+      "the sum of these token sets and successful renewals",
     ],
     moreThan: 0,
     atLeast: 1,
@@ -151,7 +151,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [...UNUSABLE, RENEWED],
     words: [
       "callers and renewals that failed with `bad_stored_tokens`",
-      "all such failures and successful renewals together",
+      "the sum of these failures and successful renewals",
     ],
     moreThan: 0.01,
     atLeast: 1,
@@ -167,7 +167,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [{ metric: COUNTERS.reconnects }, RENEWED],
     words: [
       "retailers whose refresh token the service refused",
-      "all such retailers and successful renewals together",
+      "the sum of these retailers and successful renewals",
     ],
     moreThan: 0.01,
     atLeast: 5,
