@@ -1,6 +1,6 @@
 /** What every schedule is judged by. docs/guarantees.md repeats these sentences, and a test compares. */
 export const PROMISES = {
-  loss: "If a process that still runs has received a refresh token, the token store gets this token when writes work again.",
+  loss: "If a process has received a refresh token and still runs, the token store gets this token once writes work.",
   ended: "No caller gets an expired access token, unless the service issued the token during this call.",
   rejected:
     "Once a process is told that the API rejected an access token, none of its callers gets this token.",
@@ -24,7 +24,7 @@ export const PROMISES = {
   settles: "Every promise that core returns is resolved or rejected.",
   waits: "No caller waits for a renewal while the caller's process has a valid token.",
   fails:
-    "An error such as store_failed reaches a caller only if that failure happened and the process has no valid token.",
+    "An error such as store_failed reaches a caller only if the named failure happened and the process has no valid token.",
   works: "When all failures are over, callers get a token again for each connected retailer.",
 } as const;
 
