@@ -1,6 +1,6 @@
 /** What every schedule is judged by. docs/guarantees.md repeats these sentences, and a test compares. */
 export const PROMISES = {
-  loss: "If a process has received a refresh token and still runs, the token store gets this token once writes work.",
+  loss: "If a process has received a refresh token and still runs, the process saves this token as soon as the token store takes writes.",
   ended: "No caller gets an expired access token, unless the service issued the token during this call.",
   rejected:
     "Once a process is told that the API rejected an access token, none of its callers gets this token.",
