@@ -90,7 +90,7 @@ export function details({ id, title, floor, figures, ran, rows }) {
 }
 
 function aim({ atMost, atLeast, exactly, noMoreThan }, value) {
-  if (noMoreThan !== undefined) return `≤ ${value}, the ratio measured for ${noMoreThan}`;
+  if (noMoreThan !== undefined) return `≤ ${value}: the same ratio for ${noMoreThan} alone`;
   if (exactly !== undefined) return exactly.toLocaleString("en");
   if (atLeast !== undefined && atMost !== undefined) return `from ${atLeast} to ${atMost}`;
   return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost.toLocaleString("en")}`;
