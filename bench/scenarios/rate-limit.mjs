@@ -17,7 +17,7 @@ export default {
   quickRounds: 1,
   figures: {
     blocked: "token requests during the 429s, at 100 calls a second",
-    resumed: "wait for the first token after the end of the 429s ÷ the token endpoint's answer time",
+    resumed: "time from the end of the 429s until the first token ÷ the token endpoint's answer time",
     requests: "token requests after the 429s",
   },
   targets: [
