@@ -2,12 +2,22 @@ import { statSync } from "node:fs";
 import { storeFailure } from "@retail-pos/core/authoring";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 
+/** Whether what SQLite has open still lies where others find it. */
+export interface Places {
+  /** Whether others find what this process writes. */
+  readonly isShared: () => boolean;
+  /**
+   * Whether the file is in place, but not what SQLite keeps beside it: then this process reads and writes another state
+   * than the others. It must not get a lock, or it would spend a refresh token that was replaced, or one too many.
+   */
+  readonly isSplit: () => boolean;
+}
+
 /**
- * The same, for a store: what it writes has to be in the file that others find. A file that was deleted, moved or
- * replaced below a process that has it open can still be written, and in WAL mode SQLite does not look.
+ * The same, for what has to be in the file that others find. A file that was deleted, moved or replaced below a process
+ * that has it open can still be written, and in WAL mode SQLite does not look.
  */
-export function inPlace(ask: Ask, database: SqliteDatabase): Ask {
-  const isInPlace = placeOf(database);
+export function inPlace(ask: Ask, isInPlace: () => boolean): Ask {
   return async (task, sql, values) => {
     const answer = await ask(task, sql, values);
     const isRead = task.operation === "load" || task.operation === "list";
@@ -20,15 +30,20 @@ export function inPlace(ask: Ask, database: SqliteDatabase): Ask {
   };
 }
 
-/** Says whether the opened file still lies at its path; yes, if it has none (in memory), or if it cannot be told. */
-function placeOf(database: SqliteDatabase): () => boolean {
+/** The places of an opened database; all in place, if it has no file (in memory), or if it cannot be told. */
+export function placesOf(database: SqliteDatabase): Places {
   const { file } = database.prepare("PRAGMA database_list").get() as Row; // the first is the main one
   const path = String(file ?? "");
   const opened = fileAt(path);
-  if (!opened) return () => true;
+  if (!opened) return { isShared: () => true, isSplit: () => false };
   const isLogInPlace = besideOf(database, `${path}-wal`, true);
   const isMemoryInPlace = besideOf(database, `${path}-shm`, false); // none in the locking mode EXCLUSIVE
-  return () => (fileAt(path) ?? opened) === opened && isLogInPlace() && isMemoryInPlace();
+  const isFileInPlace = () => (fileAt(path) ?? opened) === opened;
+  const areBothInPlace = () => isLogInPlace() && isMemoryInPlace();
+  return {
+    isShared: () => isFileInPlace() && areBothInPlace(),
+    isSplit: () => isFileInPlace() && !areBothInPlace(),
+  };
 }
 
 /**

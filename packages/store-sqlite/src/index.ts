@@ -2,7 +2,7 @@ import type { Lock, TokenStore } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { checkDatabase, prepareConnection } from "./connection.js";
 import { asker, type SqliteDatabase, type SqliteStatement } from "./driver.js";
-import { inPlace } from "./file.js";
+import { inPlace, placesOf } from "./file.js";
 import { lockOn } from "./lock.js";
 import { migrate, tablesAt } from "./schema.js";
 import { storeOn } from "./store.js";
@@ -53,5 +53,13 @@ export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
   prepareConnection(database);
   migrate(database, tables);
   const ask = asker(database);
-  return { store: storeOn(inPlace(ask, database), tables, database), lock: lockOn(ask, tables) };
+  const { isShared, isSplit } = placesOf(database);
+  const store = storeOn(inPlace(ask, isShared), tables, database);
+  return {
+    store,
+    lock: lockOn(
+      inPlace(ask, () => !isSplit()),
+      tables,
+    ),
+  };
 }
