@@ -20,7 +20,7 @@ const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 const NO_HOST = /[\s/\\?#@]/;
 
 /** A path that an address is parsed to another one: a router before this handler has seen the one that was sent. */
-const MOVING_PATH = /^[^?#]*(\\|\/(\.|%2e){1,2}(\/|[?#]|$))/i;
+const MOVING_PATH = /[\t\n\r]|[\0-\x20]$|^[^?#]*(\\|\/(\.|%2e){1,2}(\/|[?#]|$))/i;
 
 /**
  * Node frames the answer. These are a connection's own (RFC 9110, 7.6.1), or of a body that may have become another: a

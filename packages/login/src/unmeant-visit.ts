@@ -3,10 +3,10 @@ export type HeaderOf = (name: string) => unknown;
 
 /**
  * Whether a browser asks ahead of the person who uses it, who may never come: it prefetches a link, or renders its page
- * before it is opened. `Purpose` and `X-Moz` are what older browsers say.
+ * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say.
  */
 export function isAhead(header: HeaderOf): boolean {
-  return ["sec-purpose", "purpose", "x-moz"].some((name) =>
+  return ["sec-purpose", "purpose", "x-purpose", "x-moz"].some((name) =>
     /\b(prefetch|prerender|preview)\b/i.test(String(header(name) ?? "")),
   );
 }

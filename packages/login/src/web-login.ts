@@ -227,7 +227,7 @@ function notNow(): Response {
 
 /**
  * A copy, because the headers of some responses cannot be changed. If an application passes on an answer of `fetch`,
- * its length may be of a body that was packed: the server frames this one.
+ * its length may be of a body that was packed: the server frames this one. The application removes `content-encoding`.
  */
 function withCookies(answer: Response, lines: readonly string[]): Response {
   if (typeof answer?.headers?.get !== "function")

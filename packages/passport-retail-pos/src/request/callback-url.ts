@@ -79,8 +79,11 @@ function isFastify(req: Request): boolean {
 function forwardedBy(trusts: Trust, req: Request, name: string): string | undefined {
   const values = listIn(req.headers[name]);
   if (typeof trusts === "boolean") {
-    if (trusts && name === "x-forwarded-host" && new Set(values).size > 1) throw badRequest(severalHosts());
-    return trusts ? values[0] || undefined : undefined;
+    const named = values.filter(Boolean);
+    const isAmbiguous =
+      name === "x-forwarded-host" && new Set(named.map((host) => host.toLowerCase())).size > 1;
+    if (trusts && isAmbiguous) throw badRequest(severalHosts());
+    return trusts ? named[0] : undefined;
   }
   const addresses = [...listIn(req.headers["x-forwarded-for"]), req.socket?.remoteAddress ?? ""].reverse();
   let hops = 0;
