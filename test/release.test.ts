@@ -93,8 +93,14 @@ describe("the workflows", () => {
     expect(jobs.get("pack")).not.toContain("secrets.");
     const publish = jobs.get("publish") ?? "";
     expect(publish).toContain("needs: [version, pack]\n");
-    expect(publish).toMatch(/if \[ "\$\{version##\*@\}" != "\$VERSION" \]; then/); // what was approved
-    expect(publish).toContain('npm publish "$tarball" --access public --provenance --ignore-scripts\n');
+    // What was approved, and one manifest in each tarball.
+    expect(publish).toContain(
+      'in @retail-pos/*@"$VERSION" | passport-retail-pos@"$VERSION") ;; *) exit 1 ;;',
+    );
+    expect(publish).toContain("grep -c '^package/package\\.json$'");
+    expect(publish).toContain(
+      'npm publish "$tarball" --access public --provenance --ignore-scripts --registry "https:$registry"\n',
+    );
     expect([...publish.matchAll(/uses: ([\w/-]+)@/g)].map(([, action]) => action)).toEqual([
       "actions/setup-node",
       "actions/download-artifact",
