@@ -109,6 +109,7 @@ describe("a request", () => {
     "/public/./admin",
     "/public/..?x",
     "http://shop.example/public/..",
+    "http://shop.example\\public/admin",
   ])("whose path would become another one is 400: %s", async (path) => {
     const origin = await serve(nodeHandler(() => new Response("seen")));
     expect(await raw(origin, { path, headers: { host: "shop.example" } })).toMatchObject({ status: 400 });

@@ -112,7 +112,7 @@ function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
   const host = req.headers[":authority"] || req.headers.host || "localhost"; // the first on HTTP/2
   if (NO_HOST.test(String(host))) throw new TypeError("Host is no host");
-  const target = (req.originalUrl ?? req.url ?? "/").replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "");
+  const target = (req.originalUrl ?? req.url ?? "/").replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, "");
   const path = target.startsWith("/") ? target : `/${target}`;
   if (MOVING_PATH.test(path)) throw new TypeError("The path has dot segments");
   return `${isTls ? "https" : "http"}://${host}${path}`;
