@@ -97,53 +97,50 @@ test("a log that goes because the application changes the journal mode is not mi
   await expect(store.save(set("4"), set("3"))).rejects.toThrow("its log (-wal)");
 });
 
-test("a process whose log is lost spends no refresh token", async () => {
-  const file = inFolder();
-  const sent: unknown[] = [];
-  let now = 1_000;
-  const pos = retailPos({
-    baseUrl: "https://{domain_prefix}.example",
-    clientId: "id",
-    clientSecret: "secret",
-    ...sqliteTokens({ database: here.open(file) }),
-    clock: () => now,
-    fetch: async (...request) => {
-      sent.push(request);
-      return Response.json({ access_token: "renewed", refresh_token: "next", expires_in: 60 });
-    },
-  });
-  await pos.connect(set("1"));
-  now += 3_600_000;
-  rmSync(`${file}-wal`);
-  await expect(pos.tokens("shop").token()).rejects.toMatchObject({ code: "store_failed", operation: "lock" });
-  expect(sent).toEqual([]);
-});
+describe("an application whose token has ended", () => {
+  test("hears that its renewed tokens are not saved, and goes on with them, if the file is gone", async () => {
+    const { file, pos, told, requests } = await application();
+    rmSync(file);
+    expect((await pos.tokens("shop").token()).value).toBe("renewed");
+    expect(requests).toHaveLength(1);
+    expect(told.filter((type) => type !== "token_request")).toEqual([
+      "connected",
+      "store_failed",
+      "unsaved",
+      "renewed",
+    ]);
+    await expect(pos.connect(set("2"))).rejects.toMatchObject({ code: "store_failed", operation: "save" });
+  }, 15_000);
 
-test("an application hears that its renewed tokens are not saved, and goes on with them", async () => {
-  const file = inFolder();
-  const told: string[] = [];
-  let now = 1_000;
-  const pos = retailPos({
-    baseUrl: "https://{domain_prefix}.example",
-    clientId: "id",
-    clientSecret: "secret",
-    ...sqliteTokens({ database: here.open(file) }),
-    clock: () => now,
-    fetch: async () => Response.json({ access_token: "renewed", refresh_token: "next", expires_in: 60 }),
-    observe: (event) => told.push(event.type),
+  test("spends no refresh token if only the log is gone", async () => {
+    const { file, pos, requests } = await application();
+    rmSync(`${file}-wal`);
+    const failure = { code: "store_failed", operation: "lock" };
+    await expect(pos.tokens("shop").token()).rejects.toMatchObject(failure);
+    expect(requests).toEqual([]);
   });
-  await pos.connect(set("1"));
-  now += 3_600_000;
-  rmSync(file);
-  expect((await pos.tokens("shop").token()).value).toBe("renewed");
-  expect(told.filter((type) => type !== "token_request")).toEqual([
-    "connected",
-    "store_failed",
-    "unsaved",
-    "renewed",
-  ]);
-  await expect(pos.connect(set("2"))).rejects.toMatchObject({ code: "store_failed", operation: "save" });
-}, 15_000);
+
+  async function application() {
+    const file = inFolder();
+    const [told, requests]: [string[], unknown[]] = [[], []];
+    let now = 1_000;
+    const pos = retailPos({
+      baseUrl: "https://{domain_prefix}.example",
+      clientId: "id",
+      clientSecret: "secret",
+      ...sqliteTokens({ database: here.open(file) }),
+      clock: () => now,
+      fetch: async (request) => {
+        requests.push(request);
+        return Response.json({ access_token: "renewed", refresh_token: "next", expires_in: 60 });
+      },
+      observe: (event) => told.push(event.type),
+    });
+    await pos.connect(set("1"));
+    now += 3_600_000;
+    return { file, pos, told, requests };
+  }
+});
 
 describe("a database without a file", () => {
   test.each([":memory:", ""])("works as before: %j", async (name) => {

@@ -2,20 +2,20 @@ import { statSync } from "node:fs";
 import { storeFailure } from "@retail-pos/core/authoring";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 
-/** Whether what SQLite has open still lies where others find it. */
+/** Whether what SQLite has open still lies where other processes find it. */
 export interface Places {
-  /** Whether others find what this process writes. */
-  readonly isShared: () => boolean;
+  /** Whether other processes find what is written now. */
+  readonly mayWrite: () => boolean;
   /**
-   * Whether the file is in place, but not what SQLite keeps beside it: then this process reads and writes another state
-   * than the others. It must not get a lock, or it would spend a refresh token that was replaced, or one too many.
+   * False if the file is in place, but not what SQLite keeps beside it: then this process reads another state than the
+   * others, and with a lock it would spend a refresh token that another process has replaced.
    */
-  readonly isSplit: () => boolean;
+  readonly mayLock: () => boolean;
 }
 
 /**
- * The same, for what has to be in the file that others find. A file that was deleted, moved or replaced below a process
- * that has it open can still be written, and in WAL mode SQLite does not look.
+ * Asks the database, and then looks whether what was written can be found. A file that was deleted, moved or replaced
+ * below a process that has it open can still be written, and in WAL mode SQLite does not look.
  */
 export function inPlace(ask: Ask, isInPlace: () => boolean): Ask {
   return async (task, sql, values) => {
@@ -35,22 +35,22 @@ export function placesOf(database: SqliteDatabase): Places {
   const { file } = database.prepare("PRAGMA database_list").get() as Row; // the first is the main one
   const path = String(file ?? "");
   const opened = fileAt(path);
-  if (!opened) return { isShared: () => true, isSplit: () => false };
+  if (!opened) return { mayWrite: () => true, mayLock: () => true };
   const isLogInPlace = besideOf(database, `${path}-wal`, true);
   const isMemoryInPlace = besideOf(database, `${path}-shm`, false); // none in the locking mode EXCLUSIVE
   const isFileInPlace = () => (fileAt(path) ?? opened) === opened;
   const areBothInPlace = () => isLogInPlace() && isMemoryInPlace();
   return {
-    isShared: () => isFileInPlace() && areBothInPlace(),
-    isSplit: () => isFileInPlace() && !areBothInPlace(),
+    mayWrite: () => isFileInPlace() && areBothInPlace(),
+    mayLock: () => !isFileInPlace() || areBothInPlace(),
   };
 }
 
 /**
- * The same for what SQLite keeps beside it in WAL mode, as long as the database is open: the log, and the memory that
- * processes share. What is written to another log is found by no other process, and by none after a kill.
+ * Says whether a file that SQLite keeps beside the database in WAL mode, the log or the shared memory, is still the one
+ * that was opened. What is written to another log is found by no other process, and is lost with a kill.
  *
- * @param isNeeded whether SQLite makes it at the first read, so it was lost if it is not there.
+ * @param isNeeded whether SQLite has made it by now: if it is not there, it was lost.
  */
 function besideOf(database: SqliteDatabase, path: string, isNeeded: boolean): () => boolean {
   let isWal = isInWal(database);

@@ -53,13 +53,7 @@ export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
   prepareConnection(database);
   migrate(database, tables);
   const ask = asker(database);
-  const { isShared, isSplit } = placesOf(database);
-  const store = storeOn(inPlace(ask, isShared), tables, database);
-  return {
-    store,
-    lock: lockOn(
-      inPlace(ask, () => !isSplit()),
-      tables,
-    ),
-  };
+  const { mayWrite, mayLock } = placesOf(database);
+  const store = storeOn(inPlace(ask, mayWrite), tables, database);
+  return { store, lock: lockOn(inPlace(ask, mayLock), tables) };
 }
