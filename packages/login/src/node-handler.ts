@@ -19,7 +19,7 @@ const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 /** What makes a host end early, or begin late, in an address. */
 const NO_HOST = /[\s/\\?#@]/;
 
-/** A path that an address is parsed to another one: a router before this handler has seen the one that was sent. */
+/** A target that `URL` changes, by dot segments or blanks. The router in front has decided on the target that was sent. */
 const MOVING_PATH = /[\t\n\r]|[\0-\x20]$|^[^?#]*(\\|\/(\.|%2e){1,2}(\/|[?#]|$))/i;
 
 /**
@@ -106,7 +106,7 @@ function requestOf(req: IncomingMessage, signal: AbortSignal): Request | undefin
  * A router may have cut `url`, and a target may be a whole address (RFC 9112, 3.2.2). The host is the client's word:
  * use the path and the query of this only.
  *
- * @throws {TypeError} if the host is none, or the path would become another one.
+ * @throws {TypeError} if the host is none, or `URL` would change the target.
  */
 function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
@@ -114,7 +114,7 @@ function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
   if (NO_HOST.test(String(host))) throw new TypeError("Host is no host");
   const target = (req.originalUrl ?? req.url ?? "/").replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, "");
   const path = target.startsWith("/") ? target : `/${target}`;
-  if (MOVING_PATH.test(path)) throw new TypeError("The path has dot segments");
+  if (MOVING_PATH.test(path)) throw new TypeError("URL would change the target");
   return `${isTls ? "https" : "http"}://${host}${path}`;
 }
 
