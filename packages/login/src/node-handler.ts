@@ -19,7 +19,7 @@ const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 /** What makes a host end early, or begin late, in an address. */
 const NO_HOST = /[\s/\\?#@]/;
 
-/** A target that `URL` changes, by dot segments or blanks. The router in front has decided on the target that was sent. */
+/** A target that `URL` changes, by dot segments or blanks. The router in front has read the target that was sent. */
 const MOVING_PATH = /[\t\n\r]|[\0-\x20]$|^[^?#]*(\\|\/(\.|%2e){1,2}(\/|[?#]|$))/i;
 
 /**
