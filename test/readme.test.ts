@@ -138,14 +138,17 @@ describe("a request that names a store:", () => {
     });`;
 
   test.each([
-    ["packages/express-bearer/README.md", express, "app.listen(process.env.PORT);"],
-    ["packages/koa-bearer/README.md", koa, "app.use(router.routes());\napp.listen(process.env.PORT);"],
-    ["packages/fastify-bearer/README.md", fastify, "await app.listen({ port: Number(process.env.PORT) });"],
-    ["packages/hono-bearer/README.md", hono, "serve({ fetch: app.fetch, port: Number(process.env.PORT) });"],
+    ["express-bearer", express, "app.listen(process.env.PORT);"],
+    ["koa-bearer", koa, "app.use(router.routes());\napp.listen(process.env.PORT);"],
+    ["fastify-bearer", fastify, "await app.listen({ port: Number(process.env.PORT) });"],
+    ["hono-bearer", hono, "serve({ fetch: app.fetch, port: Number(process.env.PORT) });"],
   ])(
     "its owner sees it with the program of %s; to a stranger it does not exist",
-    async (readme, before, after) => {
-      await start(`${before}\n${programIn(readme, "Who may act for which store")}\n${after}`);
+    async (name, before, after) => {
+      const [readme, heading] = [`packages/${name}/README.md`, `@retail-pos/${name}`];
+      const [showProducts] = /^async function showProducts.*?^\}/ms.exec(programIn(readme, heading)) ?? [];
+      const program = programIn(readme, "Who may act for which store");
+      await start([before, program, showProducts, after].join("\n"));
       const ask = (path: string, user?: string) =>
         browser().open(`http://localhost:${port}/stores/${path}/products`, {
           headers: user === undefined ? {} : { "x-user": user },

@@ -3,6 +3,7 @@ declare global {
   const passport: import("passport").PassportStatic;
   const requireLogin: import("express").RequestHandler;
   const bearer: typeof import("@retail-pos/express-bearer").bearer;
+  const showProducts: import("express").RequestHandler<{ store: string }>;
 }
 
 export {};

@@ -1,6 +1,7 @@
 declare global {
   const app: import("fastify").FastifyInstance;
   const bearer: typeof import("@retail-pos/fastify-bearer").bearer;
+  const showProducts: import("fastify").RouteHandlerMethod;
 }
 
 declare module "fastify" {

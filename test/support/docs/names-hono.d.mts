@@ -1,6 +1,7 @@
 declare global {
   const app: import("hono").Hono;
   const bearer: typeof import("@retail-pos/hono-bearer").bearer;
+  const showProducts: import("hono").Handler;
   const HTTPException: typeof import("hono/http-exception").HTTPException;
 }
 
