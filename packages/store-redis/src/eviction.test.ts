@@ -100,6 +100,25 @@ describe.skipIf(!server)("a server whose maxmemory-policy", () => {
     close();
     await vi.waitFor(() => expect(warnings).toHaveLength(1));
   });
+
+  test("holds nothing up but the operation whose question after the policy gets no answer", async () => {
+    const { client, close } = await connectIoRedis(server?.url);
+    let hasAsked = false;
+    const silent = {
+      eval: (script: string, ...args: [number, ...string[]]) => {
+        if (!script.includes("INFO")) return client.eval(script, ...args);
+        hasAsked = true;
+        return new Promise(() => {}); // of a request that the runtime ended
+      },
+      evalsha: true,
+    } as unknown as RedisClient;
+    const { store, lock } = redisTokens({ client: silent });
+    void store.load(shop);
+    await vi.waitUntil(() => hasAsked);
+    expect(await store.load(shop)).toBeUndefined();
+    expect(await lock(`id/${shop}`, async () => "held")).toBe("held");
+    close();
+  });
 });
 
 describe.skipIf(!cluster)("a cluster that evicts is warned of", () => {

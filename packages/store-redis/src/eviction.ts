@@ -9,11 +9,13 @@ export type Evaluate = (script: string, key: string, values: string[]) => Promis
  * cannot ask `CONFIG` and many hosts forbid it. If the client's user may not read `INFO` either, there is no warning.
  */
 export function warningOfEviction(evaluate: Evaluate): Evaluate {
-  let looking: Promise<void> | undefined;
+  let hasLooked = false; // no promise is kept: it may be one of a request that the runtime ended
   return async (script, key, values) => {
     const answer = await evaluate(script, key, values);
-    looking ??= look(key);
-    await looking;
+    if (!hasLooked) {
+      hasLooked = true;
+      await look(key);
+    }
     return answer;
   };
 
