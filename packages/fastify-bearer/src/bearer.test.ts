@@ -41,6 +41,26 @@ for (const reason of [undefined, null, "route", 0]) {
   });
 }
 
+test.each([
+  ["ours", "shop", "Bearer t"],
+  ["none, if there is no retailer", undefined, undefined],
+])("the header is %s, though a hook has assigned request.headers", async (_what, store, expected) => {
+  const one = { token: async () => ({ value: "t" }) };
+  const client = { retailer: () => one } as never;
+  const app = Fastify();
+  app.addHook("onRequest", async (request) => {
+    request.headers = { ...request.headers, Authorization: "Bearer visitor", "x-tenant": "a" };
+  });
+  app.addHook("preHandler", bearer({ client, retailer: () => store, optional: true, header: true }));
+  app.get("/", ({ headers, raw }) => ({ headers, raw: raw.headers }));
+  const { headers, raw } = (
+    await app.inject({ url: "/", headers: { authorization: "Bearer visitor" } })
+  ).json();
+  for (const each of [headers, raw]) expect(each.authorization).toBe(expected);
+  expect(headers).not.toHaveProperty("Authorization");
+  expect(headers["x-tenant"]).toBe("a");
+});
+
 describe("request.retailPos", () => {
   test("is there for all routes of a plugin by addHook, and not beside it", async () => {
     const app = Fastify();

@@ -29,7 +29,15 @@ export function bearer<Route extends RouteGenericInterface = RouteGenericInterfa
   const bearerOf = requestBearer(options);
   return async (request) => {
     const retailPos = await bearerOf(request as FastifyRequest<Route>, request.raw);
+    if (options.header) setInOwnHeaders(request, retailPos?.authorization);
     if (retailPos) request.retailPos = retailPos;
     else delete (request as Partial<AnyRequest>).retailPos; // a bearer before this one may have set it
   };
+}
+
+/** Fastify lays headers that a hook has assigned over those of Node's request. */
+function setInOwnHeaders(request: AnyRequest, authorization: string | undefined): void {
+  if (request.headers === request.raw.headers) return; // nothing was assigned
+  const others = Object.entries(request.headers).filter(([name]) => name.toLowerCase() !== "authorization");
+  request.headers = { ...Object.fromEntries(others), ...(authorization !== undefined && { authorization }) };
 }
