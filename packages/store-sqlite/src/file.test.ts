@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type DomainPrefix, parseDomainPrefix, retailPos, type TokenSet } from "@retail-pos/core";
 import Database from "libsql";
@@ -18,6 +18,7 @@ const losses: [string, (file: string) => void][] = [
   ["left without its log", (file) => rmSync(`${file}-wal`)],
   ["left without its shared memory", (file) => rmSync(`${file}-shm`)],
   ["left with a copy of its log", (file) => replacedByCopy(`${file}-wal`)],
+  ["left without its log, because it was moved and a link leads to it", moveBehindLink],
   ["moved", (file) => renameSync(file, `${file}.old`)],
   [
     "replaced by another",
@@ -95,6 +96,16 @@ test("a log that goes because the application changes the journal mode is not mi
   expect(await store.save(set("3"), set("2"))).toBe(true);
   rmSync(`${file}-wal`);
   await expect(store.save(set("4"), set("3"))).rejects.toThrow("its log (-wal)");
+});
+
+test("a folder that was moved with all its files, and that a link leads to, is still in place", async () => {
+  const file = inFolder();
+  const { store } = sqliteTokens({ database: here.open(file) });
+  await store.save(set("1"));
+  renameSync(dirname(file), `${dirname(file)}-new`);
+  symlinkSync(`${dirname(file)}-new`, dirname(file));
+  expect(await store.save(set("2"), set("1"))).toBe(true);
+  expect(await sqliteTokens({ database: here.open(file) }).store.load(shop)).toEqual(set("2"));
 });
 
 describe("an application whose token has ended", () => {
@@ -183,4 +194,12 @@ function set(version: string): TokenSet {
     issuedAt: 1,
     version,
   };
+}
+
+/** The next process then looks for the log beside the file, where there is none. */
+function moveBehindLink(file: string): void {
+  const moved = join(dirname(file), "moved", "stores.sqlite");
+  mkdirSync(dirname(moved));
+  renameSync(file, moved);
+  symlinkSync(moved, file);
 }

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { storeFailure } from "@retail-pos/core/authoring";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 
@@ -36,8 +36,8 @@ export function placesOf(database: SqliteDatabase): Places {
   const path = String(file ?? "");
   const opened = fileAt(path);
   if (!opened) return { mayWrite: () => true, mayLock: () => true };
-  const isLogInPlace = besideOf(database, `${path}-wal`, true);
-  const isMemoryInPlace = besideOf(database, `${path}-shm`, false); // none in the locking mode EXCLUSIVE
+  const isLogInPlace = besideOf(database, () => fileBeside(path, "-wal"), true);
+  const isMemoryInPlace = besideOf(database, () => fileBeside(path, "-shm"), false); // none in the locking mode EXCLUSIVE
   const isFileInPlace = () => (fileAt(path) ?? opened) === opened;
   const areBothInPlace = () => isLogInPlace() && isMemoryInPlace();
   return {
@@ -52,11 +52,15 @@ export function placesOf(database: SqliteDatabase): Places {
  *
  * @param isNeeded whether SQLite has made it by now: if it is not there, it was lost.
  */
-function besideOf(database: SqliteDatabase, path: string, isNeeded: boolean): () => boolean {
+function besideOf(
+  database: SqliteDatabase,
+  look: () => string | undefined,
+  isNeeded: boolean,
+): () => boolean {
   let isWal = isInWal(database);
-  let opened = fileAt(path);
+  let opened = look();
   return () => {
-    const found = fileAt(path);
+    const found = look();
     if (found === undefined || (isWal && found === opened && (found || !isNeeded))) return true;
     const wasWal = isWal;
     isWal = isInWal(database);
@@ -69,6 +73,15 @@ function besideOf(database: SqliteDatabase, path: string, isNeeded: boolean): ()
 function isInWal(database: SqliteDatabase): boolean {
   const { journal_mode } = database.prepare("PRAGMA journal_mode").get() as Row;
   return journal_mode === "wal";
+}
+
+/** Which file lies beside another. If a link leads to that one, SQLite looks where the link leads. */
+function fileBeside(path: string, ending: string): string | undefined {
+  try {
+    return fileAt(`${realpathSync(path)}${ending}`);
+  } catch {
+    return fileAt(`${path}${ending}`);
+  }
 }
 
 /** Which file lies there: empty if there is none, `undefined` if it cannot be told. */
