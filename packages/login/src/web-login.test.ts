@@ -300,6 +300,13 @@ describe("a start that another host's page forces", () => {
     expect((await person.open(app.callback, back)).status).toBe(200);
   });
 
+  test("by a WebSocket is 503, and pushes no login out", async () => {
+    const { app, person, back } = await begun();
+    for (let start = 0; start < 25; start += 1)
+      await expectNotNow(person, app.start, "https://app.example.net/login", { upgrade: "websocket" });
+    expect((await person.open(app.callback, back)).status).toBe(200);
+  });
+
   test.each([
     ["a link elsewhere", "cross-site", "navigate", "document"],
     ["an address that was typed", "none", "navigate", "document"],
