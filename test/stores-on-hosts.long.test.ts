@@ -86,10 +86,11 @@ test.each(VERSIONS)(
   "an answer without end ends nothing but its own call, in bounded memory, on Node %s",
   async (version) => {
     const { stdout } = await promisify(execFile)(nodes.get(version) ?? "", ["--expose-gc", endlessAnswers]);
-    const ended = JSON.parse(stdout);
+    const { ended, wide } = JSON.parse(stdout);
     expect(Object.keys(ended)).toHaveLength(10);
     for (const [way, told] of Object.entries(ended))
       expect(told, way).toEqual(["answer_too_large", "answer_too_large", "ok", "bounded"]);
+    expect(wide).toEqual([4096, "bounded"]);
   },
   patience,
 );

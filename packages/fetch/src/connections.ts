@@ -1,5 +1,6 @@
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { RetailFetchError } from "./errors.js";
+import { fewLookups } from "./few-lookups.js";
 
 /** One answer may be so many bytes ahead of its reader: 16 MiB. */
 const MOST_AHEAD = 16 * 1024 * 1024;
@@ -9,14 +10,18 @@ const nextTurn = setImmediate;
 
 /** One for all hosts: it keeps TLS sessions, a hundred at most. */
 const connect = buildConnector({});
+const connectForExchange = buildConnector({ lookup: fewLookups() });
 
 /**
- * Connections to all hosts. How many there are is decided by who may call: undici is not told, because undici 7 may
+ * Connections to all hosts, or those of exchanges (4.2). How many there are is decided by who may call: undici is not told, because undici 7 may
  * forget the requests that wait in its own queue (for a host whose certificate is another's; fixed in undici 8).
  */
-export function connections(keepAliveMs: number): Agent {
+export function connections(keepAliveMs: number, isForExchange = false): Agent {
   const kept = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs };
-  return new Agent({ ...(keepAliveMs > 0 ? kept : { pipelining: 0 }), connect });
+  return new Agent({
+    ...(keepAliveMs > 0 ? kept : { pipelining: 0 }),
+    connect: isForExchange ? connectForExchange : connect,
+  });
 }
 
 /** Goes to `fetch` as the `dispatcher` of one call. A redirect is one more request of the same call. */
@@ -89,9 +94,10 @@ class Answer implements Handler {
 
   onResponseData(controller: Controller, piece: Buffer): void {
     this.#aheadBytes += piece.length;
-    this.#ahead.push(piece);
+    // A small piece would keep all that the socket read with it, also after `fetch` has got it.
+    this.#ahead.push(piece.buffer.byteLength > 2 * piece.length ? Buffer.from(piece) : piece);
     this.#pieces += 1;
-    // A host may send one byte at a time, and each piece takes a hundred bytes of its own, and keeps what came with it.
+    // A host may send one byte at a time, and each piece takes a hundred bytes of its own.
     if (this.#pieces % 256 === 0) this.#ahead.push(Buffer.concat(this.#ahead.splice(-256)));
     this.#passOn(controller);
     if (this.#aheadBytes > MOST_AHEAD) this.#abort(new RetailFetchError("answer_too_large", this.#host));
