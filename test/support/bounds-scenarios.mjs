@@ -27,9 +27,8 @@ const settings = {
 };
 
 const scenarios = {
-  /** A million callbacks that nobody's service sent, to a session with two logins under way. */
+  /** Callbacks that nobody's service sent, to a session with two logins under way. */
   async callbacks(times) {
-    Error.stackTraceLimit = 1; // to write stacks down is no part of the question, and half of the time
     const strategy = strategyWith(async () => {
       count("token request");
       return json({ access_token: "access", refresh_token: "refresh", expires_in: 3600 });
@@ -71,13 +70,14 @@ const scenarios = {
     return { before, after: heap(), largest: Math.max(...sizes) };
   },
 
-  /** Logins, renewals and every kind of failure, of so many retailers, twice; the store is not in this heap. */
+  /** Logins, renewals and every kind of failure, of so many retailers; the store is not in this heap. */
   async retailers(times) {
-    const pos = retailPos({ ...settings, store: distantStore, lock: distantLock, fetch: service });
-    await useAll(pos, "warm", 2_000);
+    const client = retailPos({ ...settings, store: distantStore, lock: distantLock, fetch: service });
+    const use = { client, middleware: bearer({ client, retailer: (req) => req.retailer }) };
+    await useAll(use, "warm", 2_000);
     now += DAY_MS;
     const before = heap();
-    return { before, ...(await inRounds((round, many) => useAll(pos, round, many), times)) };
+    return { before, ...(await inRounds((round, many) => useAll(use, round, many), times)) };
   },
 
   /** Many callers at once of one retailer, of whom each is served or let down by one flight. */
@@ -94,31 +94,18 @@ const scenarios = {
     for (const outcome of OUTCOMES) await round(times, outcome);
     return { before, after: heap() };
   },
-
-  /** The bearer of a request, each of another retailer. */
-  async bearer(times) {
-    const client = retailPos({ ...settings, store: distantStore, lock: distantLock, fetch: service });
-    const middleware = bearer({ client, retailer: (req) => req.retailer });
-    const use = async (name) => {
-      const req = { headers: {}, retailer: name };
-      const error = await new Promise((next) => middleware(req, {}, next));
-      count(error?.code ?? (req.retailPos ? "served" : "no bearer"));
-    };
-    const useMany = async (round, many) => {
-      for (let i = 0; i < many; i += 1) await use(`${OUTCOMES[i % OUTCOMES.length]}-${round}-${i}`);
-    };
-    await useMany("warm", 2_000);
-    now += DAY_MS;
-    const before = heap();
-    return { before, ...(await inRounds(useMany, times)) };
-  },
 };
 
-/** Three times as many retailers, each time others; a minute after each time, what is held. */
+/** So many retailers, then others, less than half as many, and others again; a minute after each time, what is held. */
 async function inRounds(useMany, times) {
   const held = [];
-  for (const round of ["one", "two", "three"]) {
-    await useMany(round, times);
+  const later = Math.round(times * 0.4);
+  for (const [round, many] of [
+    ["one", times],
+    ["two", later],
+    ["three", later],
+  ]) {
+    await useMany(round, many);
     now += MINUTE_MS;
     await useMany(`after-${round}`, 100); // sweeping is done beside the work, not by a timer
     held.push(heap());
@@ -128,18 +115,33 @@ async function inRounds(useMany, times) {
 
 /** What becomes of a retailer is the beginning of its name. */
 const OUTCOMES = ["renews", "lives", "fails", "limited", "refused", "garbled", "absent", "unstored"];
+const outcomeOf = (i) => {
+  const outcome = OUTCOMES[i % OUTCOMES.length];
+  // A refusal takes ten times as long as any other.
+  return outcome === "refused" && i % 16 > 8 ? "limited" : outcome;
+};
 
-async function useAll(pos, round, times) {
+/** Each retailer twice, by a call and by the bearer of a request: half of them by the one first, half by the other. */
+async function useAll({ client, middleware }, round, times) {
   for (let i = 0; i < times; i += 1) {
-    const outcome = OUTCOMES[i % OUTCOMES.length];
+    const outcome = outcomeOf(i);
     const domainPrefix = `${outcome}-${round}-${i}`;
-    try {
-      if (outcome === "renews") await pos.connect(setOf(domainPrefix));
-      await pos.retailer(domainPrefix).token();
-      count(`${outcome}: served`);
-    } catch (error) {
-      count(`${outcome}: ${error.code ?? error.message}`);
-    }
+    if (outcome === "renews") await client.connect(setOf(domainPrefix));
+    const byCall = () =>
+      client
+        .retailer(domainPrefix)
+        .token()
+        .then(
+          () => count(`${outcome}: token`),
+          (error) => count(`${outcome}: token ${error.code ?? error.message}`),
+        );
+    const byRequest = async () => {
+      const req = { headers: {}, retailer: domainPrefix };
+      const error = await new Promise((next) => middleware(req, {}, next));
+      count(`${outcome}: ${error ? `bearer ${error.code}` : req.retailPos ? "bearer" : "no bearer"}`);
+    };
+    const isRequestFirst = Math.floor(i / OUTCOMES.length) % 2 === 1;
+    for (const use of isRequestFirst ? [byRequest, byCall] : [byCall, byRequest]) await use();
   }
 }
 
@@ -202,24 +204,20 @@ function strategyWith(fetch) {
 const LONG = "x".repeat(10_000);
 const isLong = (i) => i % 1000 < 10; // one in a hundred: they take most of the time
 
-/** The query of a callback that nobody's service sent, each one different. */
-function hostile(i) {
-  const code = `code-${i}`;
-  const state = `forged-state-${i}`;
-  const kinds = [
-    { code, domain_prefix: "shop", state },
-    { code, domain_prefix: "shop", state: isLong(i) ? state + LONG : state.slice(0, 8) },
-    { code, domain_prefix: "shop" },
-    { code, domain_prefix: `evil.example/${i}`, state },
-    { code, domain_prefix: isLong(i) ? `${LONG}${i}` : `xn--${i}`, state },
-    { code: [code, code], domain_prefix: "shop", state },
-    { code, domain_prefix: "shop", state: { [state]: "1" } },
-    { code: isLong(i) ? `${LONG}${i}` : `code\n${i}`, domain_prefix: "shop", state },
-    { error: "access_denied", state },
-    { error: `error-${i}`, error_description: isLong(i) ? `${i}${LONG}` : `${i}`, state },
-  ];
-  return kinds[i % kinds.length];
-}
+/** The queries of callbacks that nobody's service sent, each one different. */
+const HOSTILE = [
+  (_, code, state) => ({ code, domain_prefix: "shop", state }),
+  (i, code, state) => ({ code, domain_prefix: "shop", state: isLong(i) ? state + LONG : state.slice(0, 8) }),
+  (_, code) => ({ code, domain_prefix: "shop" }),
+  (i, code, state) => ({ code, domain_prefix: `evil.example/${i}`, state }),
+  (i, code, state) => ({ code, domain_prefix: isLong(i) ? `${LONG}${i}` : `xn--${i}`, state }),
+  (_, code, state) => ({ code: [code, code], domain_prefix: "shop", state }),
+  (_, code, state) => ({ code, domain_prefix: "shop", state: { [state]: "1" } }),
+  (i, _, state) => ({ code: isLong(i) ? `${LONG}${i}` : `code\n${i}`, domain_prefix: "shop", state }),
+  (_, __, state) => ({ error: "access_denied", state }),
+  (i, _, state) => ({ error: `error-${i}`, error_description: isLong(i) ? `${i}${LONG}` : `${i}`, state }),
+];
+const hostile = (i) => HOSTILE[i % HOSTILE.length](i, `code-${i}`, `forged-state-${i}`);
 
 function newSession() {
   const session = { id: "session" };
@@ -265,6 +263,7 @@ function heap() {
   return process.memoryUsage().heapUsed;
 }
 
+Error.stackTraceLimit = 1; // to write stacks down is no part of the question, and half of the time
 const [, , scenario, times] = process.argv;
 const startedAt = performance.now();
 const result = await scenarios[scenario](Number(times));
