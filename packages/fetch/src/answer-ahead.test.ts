@@ -64,7 +64,8 @@ test("an answer of 16 MiB may be read late, and holds nobody up meanwhile", asyn
   for (const late of answers) expect(await late.text()).toHaveLength(16 * MIB);
 });
 
-test.each(["/endless", "/packed", "/17", "/api/1.0/token"])(
+// The last part of a shorter one may be on its way when its reader begins.
+test.each(["/endless", "/packed", "/64", "/api/1.0/token"])(
   "one that is further ahead fails, and no other: %s",
   async (path) => {
     const init = { method: path.endsWith("token") ? "POST" : "GET" };
@@ -97,7 +98,7 @@ test("whatever reads it later rejects", async () => {
     (it) => Readable.fromWeb(it.body as never).toArray(),
   ];
   for (const read of ways) {
-    const long = await fetch(`${api.origin}/17`);
+    const long = await fetch(`${api.origin}/64`);
     await allCame();
     expect((await failure(read(long))).cause).toMatchObject({ code: "answer_too_large" });
   }
