@@ -1,6 +1,6 @@
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { RetailFetchError } from "./errors.js";
-import { fewLookups } from "./few-lookups.js";
+import { forExchange, lookup } from "./lookup.js";
 
 /** One answer may be so many bytes ahead of its reader: 16 MiB. */
 const MOST_AHEAD = 16 * 1024 * 1024;
@@ -9,30 +9,28 @@ const MOST_AHEAD = 16 * 1024 * 1024;
 const nextTurn = setImmediate;
 
 /** One for all hosts: it keeps TLS sessions, a hundred at most. */
-const connect = buildConnector({});
-const connectForExchange = buildConnector({ lookup: fewLookups() });
+const connect = buildConnector({ lookup });
 
 /**
- * Connections to all hosts, or those of exchanges (4.2). How many there are is decided by who may call: undici is not told, because undici 7 may
+ * Connections to all hosts. How many there are is decided by who may call: undici is not told, because undici 7 may
  * forget the requests that wait in its own queue (for a host whose certificate is another's; fixed in undici 8).
  */
-export function connections(keepAliveMs: number, isForExchange = false): Agent {
+export function connections(keepAliveMs: number): Agent {
   const kept = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs };
-  return new Agent({
-    ...(keepAliveMs > 0 ? kept : { pipelining: 0 }),
-    connect: isForExchange ? connectForExchange : connect,
-  });
+  return new Agent({ ...(keepAliveMs > 0 ? kept : { pipelining: 0 }), connect });
 }
 
 /** Goes to `fetch` as the `dispatcher` of one call. A redirect is one more request of the same call. */
 export class Requests {
   readonly #agent: Agent;
+  readonly #isExchange: boolean;
   #answer: Answer | undefined;
   /** Resolves once the last byte of the last request's answer has come, or that request has failed. */
   over: Promise<void> = Promise.resolve();
 
-  constructor(agent: Agent) {
+  constructor(agent: Agent, isExchange: boolean) {
     this.#agent = agent;
+    this.#isExchange = isExchange;
   }
 
   dispatch(request: Dispatcher.DispatchOptions, handler: Handler): boolean {
@@ -43,7 +41,7 @@ export class Requests {
       // undici frees a connection one turn after its answer: a call that came before that would open another.
       nextTurn(() => {
         redirect?.drop();
-        this.#agent.dispatch(request, answer);
+        forExchange.run(this.#isExchange, () => this.#agent.dispatch(request, answer));
       });
     });
     return true;

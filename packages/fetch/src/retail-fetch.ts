@@ -31,7 +31,7 @@ type Init = Omit<RequestInit, "dispatcher"> & { dispatcher?: unknown };
 export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   const { perHost, keepAliveMs, wait429Ms } = readOptions(options);
   const builtIn = globalThis.fetch;
-  const [agent, exchanges] = [connections(keepAliveMs), connections(keepAliveMs, true)];
+  const agent = connections(keepAliveMs);
   const hosts = new Map<string, Host>();
   const underWay = new Set<Promise<Response>>();
   let closed: Promise<void> | undefined;
@@ -59,7 +59,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;
     const body = init.body ?? request?.body;
     const isToken = method === "POST" && url?.pathname.endsWith("/api/1.0/token");
-    const isExchange = isToken && String(body).includes("grant_type=authorization_code");
+    const isExchange = isToken === true && String(body).includes("grant_type=authorization_code");
     // `fetch` would read all this now, and it may be changed while the call waits.
     const headers = init.headers ?? request?.headers;
     const copy = { ...members(init), ...(headers && { headers: new Headers(headers) }) };
@@ -68,7 +68,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     async function send() {
       isSent = true;
       // A `Request` follows its caller's signal only while something holds it: until the answer was read.
-      const ours = Object.assign(new Requests(isExchange ? exchanges : agent), { input });
+      const ours = Object.assign(new Requests(agent, isExchange), { input });
       const given = { ...copy, dispatcher: init.dispatcher ?? ours };
       const answer = await globalThis.fetch(request ?? address, given as RequestInit);
       const from = URL.canParse(answer?.url) ? new URL(answer.url).origin : url?.origin; // a redirect led elsewhere?
@@ -91,7 +91,7 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   async function finish(): Promise<void> {
     for (const host of hosts.values()) host.dismiss();
     await Promise.allSettled(underWay);
-    await Promise.all([agent.close(), exchanges.close()]);
+    await agent.close();
   }
 
   return Object.assign(fetch, { close: () => (closed ??= finish()) });

@@ -37,7 +37,7 @@ export function placesOf(database: SqliteDatabase): Places {
   const opened = fileAt(path);
   if (!opened) return { mayWrite: () => true, mayLock: () => true };
   const isLogInPlace = besideOf(database, () => fileBeside(path, "-wal"), true);
-  const isMemoryInPlace = besideOf(database, () => fileBeside(path, "-shm"), false); // none in the locking mode EXCLUSIVE
+  const isMemoryInPlace = besideOf(database, () => fileBeside(path, "-shm"), false); // none if EXCLUSIVE
   const isFileInPlace = () => (fileAt(path) ?? opened) === opened;
   const areBothInPlace = () => isLogInPlace() && isMemoryInPlace();
   return {
