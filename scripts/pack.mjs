@@ -11,7 +11,7 @@ export async function packAll(folder) {
 }
 
 /** The pnpm that runs us; one that npx fetches where something else does. */
-function pnpm(args) {
+export function pnpm(args) {
   const path = process.env.npm_execpath ?? "";
   if (!/pnpm/.test(path)) return ["npx", ["-y", "pnpm", ...args]];
   return /\.[cm]?js$/.test(path) ? [process.execPath, [path, ...args]] : [path, args];

@@ -1,15 +1,17 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { pnpm } from "../../../scripts/pack.mjs";
 import { base64FormsOf } from "../canaries-search.js";
 import { outputOf } from "../packed/project.js";
 
 /** An application in a folder of its own, with one version of Next.js. */
 export interface NextApplication {
   write(file: string, text: string): void;
+  remove(file: string): void;
   /** `next build`, with these settings and nothing of the tests' own. */
   build(settings: Settings): Promise<void>;
   /**
@@ -35,12 +37,21 @@ interface Served {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** Installs with plain npm. Applications may be made in folders below. */
+/**
+ * Installs into `node_modules` as npm lays it out, but by pnpm, which links what it unpacked before. Applications may
+ * be made in folders below.
+ */
 export async function installNext(folder: string, dependencies: Settings): Promise<void> {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
-  const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
-  await outputOf("npm", ["install", ...flags], folder);
+  // Our packages depend on each other by version, which the registry may not have.
+  const overrides = Object.fromEntries(
+    Object.entries(dependencies).filter(([, range]) => range.startsWith("file:")),
+  );
+  const settings = { nodeLinker: "hoisted", ignoreScripts: true, overrides };
+  writeFileSync(join(folder, "pnpm-workspace.yaml"), JSON.stringify(settings)); // YAML includes JSON
+  const [command, args] = pnpm(["install", "--no-frozen-lockfile", "--prefer-offline"]);
+  await outputOf(command, args, folder);
 }
 
 /** Next is found in the folder above. */
@@ -54,6 +65,7 @@ export function nextApplication(folder: string, files: ReadonlyMap<string, strin
 
   return {
     write,
+    remove: (file) => rmSync(join(folder, file)),
     async build(settings) {
       await promisify(execFile)(process.execPath, [next, "build"], { cwd: folder, env: envOf(settings) });
     },
