@@ -9,7 +9,7 @@ const AT_ONCE = 2;
 const GIVEN_UP_MS = 10_000;
 
 /** Whether what opens a connection is an exchange (4.2). */
-export const forExchange = new AsyncLocalStorage<boolean>();
+export const forExchange: AsyncLocalStorage<boolean> = new AsyncLocalStorage();
 
 const waiting: { since: number; begin: () => void; giveUp: () => void }[] = [];
 let underWay = 0;
