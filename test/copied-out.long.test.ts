@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { packAll } from "../scripts/pack.mjs";
-import { buildImage } from "./support/dockerfile.js";
+import { buildImage, type Image } from "./support/dockerfile.js";
 import { freePort } from "./support/listen.js";
-import { copyOut } from "./support/packed/copy-out.js";
+import { copyOut, linkTree } from "./support/packed/copy-out.js";
 import { root } from "./support/sources.js";
 import { starters } from "./support/starters.js";
 
@@ -19,7 +19,12 @@ import { starters } from "./support/starters.js";
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-copied-"));
-const quickly = { npm_config_prefer_offline: "true", npm_config_audit: "false", npm_config_fund: "false" };
+const quickly = {
+  npm_config_prefer_offline: "true",
+  npm_config_audit: "false",
+  npm_config_fund: "false",
+  npm_config_omit_lockfile_registry_resolved: "false", // npm's default: `npm ci` need not look addresses up
+};
 const npmEnv = { ...process.env, ...quickly };
 const patience = 300_000; // one that runs on Redis and PostgreSQL starts some dozens of processes
 let tarballs: Map<string, string>;
@@ -51,6 +56,18 @@ test("every starter has a Dockerfile", () => {
 describe.each(examples)("%s", (name) => {
   const copy = join(folder, name);
   const npm = (...args: string[]) => run("npm", args, { cwd: copy, env: npmEnv });
+  let image: Image | undefined;
+
+  // The Dockerfile's first RUN installs all that the example's own tests need: they get the same files.
+  beforeAll(async () => {
+    copyOut(name, copy, tarballs);
+    if (!deployed.includes(name)) return void (await npm("install", "--ignore-scripts"));
+    await npm("install", "--ignore-scripts", "--package-lock-only");
+    const modules = join(copy, "node_modules");
+    image = await buildImage(copy, npmEnv, (stage) => {
+      if (!existsSync(modules)) linkTree(join(stage, "node_modules"), modules);
+    });
+  }, patience);
   // At once, and not all at the end: each has some ten thousand files.
   afterAll(async () => {
     for (const each of [copy, `${copy}.stage0`, `${copy}.stage1`])
@@ -60,8 +77,6 @@ describe.each(examples)("%s", (name) => {
   test(
     "builds and passes its own tests",
     async () => {
-      copyOut(name, copy, tarballs);
-      await npm("install", "--ignore-scripts");
       const { stdout } = await npm("test", "--", "--testTimeout=60000"); // other tests run beside it
       expect(stdout).toMatch(/Tests.*passed/);
     },
@@ -73,7 +88,7 @@ describe.each(examples)("%s", (name) => {
   test(
     "comes out of its Dockerfile's steps, and runs as nobody",
     async () => {
-      const image = await buildImage(copy, npmEnv);
+      if (!image) throw new Error("The image was not built");
       expect(existsSync(join(image.folder, "node_modules/typescript"))).toBe(false);
       const { folder: cwd, env, uid, gid } = image;
       const [command, ...args] = image.command;

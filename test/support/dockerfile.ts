@@ -32,12 +32,18 @@ const isRoot = process.getuid?.() === 0;
  * An instruction that it does not know is an error. Only root can be somebody else; others stay who they are.
  *
  * @param runEnv what `RUN` finds in its environment, beside the image's own.
+ * @param afterRun looks at the stage's folder after each `RUN`.
  */
-export async function buildImage(context: string, runEnv: NodeJS.ProcessEnv): Promise<Image> {
+export async function buildImage(
+  context: string,
+  runEnv: NodeJS.ProcessEnv,
+  afterRun: (folder: string) => void = () => {},
+): Promise<Image> {
   const stages: Stage[] = [];
   for (const { keyword, rest } of instructionsIn(readFileSync(join(context, "Dockerfile"), "utf8"))) {
     if (keyword === "FROM") stages.push(newStage(rest, `${context}.stage${stages.length}`));
     else await follow(keyword, rest, { stage: stages.at(-1) as Stage, stages, context, runEnv });
+    if (keyword === "RUN") afterRun((stages.at(-1) as Stage).folder);
   }
   const { folder, command, env, user } = stages.at(-1) as Stage;
   const [uid, gid] = user.split(":").map(Number);

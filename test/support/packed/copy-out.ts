@@ -1,4 +1,13 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { root } from "../sources.js";
 
@@ -19,4 +28,15 @@ export function copyOut(example: string, copy: string, tarballs: ReadonlyMap<str
     for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
   }
   writeFileSync(file, JSON.stringify(manifest));
+}
+
+/** Gives a folder's files a second place. Whoever deletes them in one keeps them in the other. */
+export function linkTree(from: string, to: string): void {
+  mkdirSync(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) linkTree(source, target);
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+    else linkSync(source, target);
+  }
 }
