@@ -25,28 +25,25 @@ const programs = new Map(
 );
 const [[, , ...heads] = [], ...rows] = tablesOf(document)[0] ?? [];
 const versions = heads.map((head) => head.split(" ").at(-1) ?? "");
+/** Its program has another `User`. */
+const accounts = new Map([
+  ["accounts.ts", programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts")],
+]);
+const nodenext = { settings: settingsIn('"module": "nodenext"'), type: "module" };
 let compilers: Compilers;
 let starter: Starter;
 let withExpress4: Starter;
-/** Its program has another `User`. */
-let accounts: Starter;
+const compilations = new Map<string, Promise<Map<string, string[]>>>();
 
 beforeAll(async () => {
   const packed = await packAll(folder);
   const ours = Object.fromEntries([...packed].map(([name, file]) => [name, `file:${file}`]));
   const needed = Object.fromEntries(Object.entries({ ...newest, ...ours }).filter(isNeeded));
   const express4 = { express: "^4.21.0", "@types/express": "^4.17.0" };
-  [compilers, starter, withExpress4, accounts] = await Promise.all([
+  [compilers, starter, withExpress4] = await Promise.all([
     installCompilers(versions),
-    newStarter(join(folder, "express-5"), programs, needed),
-    newStarter(join(folder, "express-4"), programs, { ...needed, ...express4 }),
-    newStarter(
-      join(folder, "accounts"),
-      new Map([
-        ["accounts.ts", programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts")],
-      ]),
-      needed,
-    ),
+    newStarter(join(folder, "express-5"), needed),
+    newStarter(join(folder, "express-4"), { ...needed, ...express4 }),
   ]);
 }, patience);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -62,10 +59,7 @@ describe.each(rows)("with %s in a package of type %s", (options, type, ...cells)
     "TypeScript %s compiles the programs: %s",
     async (version, word) => {
       expect(["yes", "no"]).toContain(word);
-      // To check all packages' declarations takes the most time: by the oldest and by the newest compiler, if at all.
-      const checksPackages = word === "yes" && [versions[0], versions.at(-1)].includes(version);
-      const settings = { ...settingsIn(options), skipLibCheck: !checksPackages };
-      const problems = await starter.compile(compilers.get(version), settings, type);
+      const problems = (await compiledBy(version)).get(placeOf(version, options ?? "", type ?? ""));
       if (word === "no") expect(problems).not.toEqual([]);
       else expect(problems).toEqual([]);
     },
@@ -88,8 +82,9 @@ test.each([versions[0], versions.at(-1)])(
 test.each([versions[0], versions.at(-1)])(
   "TypeScript %s compiles them with @types/express 4",
   async (version) => {
-    const settings = settingsIn('"module": "nodenext"');
-    expect(await withExpress4.compile(compilers.get(version ?? ""), settings, "module")).toEqual([]);
+    const setup = { place: `${version}`, programs, ...nodenext };
+    const problems = await withExpress4.compile(compilers.get(version ?? ""), [setup]);
+    expect(problems.get(setup.place)).toEqual([]);
   },
   patience,
 );
@@ -97,8 +92,7 @@ test.each([versions[0], versions.at(-1)])(
 test.each(versions)(
   "TypeScript %s compiles the program of docs/accounts.md",
   async (version) => {
-    const settings = settingsIn('"module": "nodenext"');
-    expect(await accounts.compile(compilers.get(version), settings, "module")).toEqual([]);
+    expect((await compiledBy(version)).get(`${version}-accounts`)).toEqual([]);
   },
   patience,
 );
@@ -109,11 +103,33 @@ test.each([
 ])(
   "what the oldest TypeScript makes of them with %s runs",
   async (options, type) => {
-    await starter.compile(compilers.get(versions[0] ?? ""), settingsIn(options), type);
-    expect(await starter.run(settingsIn(options), type)).toBe("express.js koa.js\n");
+    const version = versions[0] ?? "";
+    await compiledBy(version);
+    const settings = settingsIn(options);
+    const setup = { place: placeOf(version, options, type), programs, settings, type };
+    expect(await starter.run(setup)).toBe("express.js koa.js\n");
   },
   patience,
 );
+
+/** Each row's programs and that of docs/accounts.md, compiled once. */
+function compiledBy(version: string): Promise<Map<string, string[]>> {
+  const setups = rows.map(([options = "", type = "", ...cells]) => {
+    // To check all packages' declarations takes the most time: by the oldest and by the newest compiler, if at all.
+    const isChecking = cells[versions.indexOf(version)] === "yes";
+    const checksPackages = isChecking && [versions[0], versions.at(-1)].includes(version);
+    const settings = { ...settingsIn(options), skipLibCheck: !checksPackages };
+    return { place: placeOf(version, options, type), programs, settings, type };
+  });
+  const all = [...setups, { place: `${version}-accounts`, programs: accounts, ...nodenext }];
+  const compilation = compilations.get(version) ?? starter.compile(compilers.get(version), all);
+  compilations.set(version, compilation);
+  return compilation;
+}
+
+function placeOf(version: string, options: string, type: string): string {
+  return [version, ...Object.values(settingsIn(options)), type].join("-");
+}
 
 /** What a program imports, its types, and what our packages import of each other. */
 function isNeeded([name]: [name: string, version: string]): boolean {

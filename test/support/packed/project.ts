@@ -71,7 +71,8 @@ export async function newProject(folder: string, dependencies: Record<string, st
 /** What a compiler wrote about a program, or about our declarations. */
 export async function problemsOf(compilation: Promise<string>): Promise<string[]> {
   const output = await compilation.catch((error) => {
-    if (error.stdout) return error.stdout as string;
+    const isFinished = !error.killed && !error.signal && !error.stderr; // and did not crash
+    if (error.stdout && isFinished) return error.stdout as string;
     throw error;
   });
   return output.split("\n").filter((line) => /^\S/.test(line) && !ofOthers.test(line));
