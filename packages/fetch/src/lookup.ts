@@ -2,9 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import dns from "node:dns";
 import type { LookupFunction } from "node:net";
 
-/** Node looks up four names at a time. Two are left for renewals and calls. */
-const AT_ONCE = 2;
-
 /** By then core has given up the exchange: it waits so long by default. */
 const GIVEN_UP_MS = 10_000;
 
@@ -12,12 +9,12 @@ const GIVEN_UP_MS = 10_000;
 export const forExchange: AsyncLocalStorage<boolean> = new AsyncLocalStorage();
 
 const waiting: { since: number; begin: () => void; giveUp: () => void }[] = [];
-let underWay = 0;
+let isUnderWay = false;
 
 /**
- * Looks up the hosts of exchanges two at a time, and all others at once. A stranger's callbacks name retailers that do
- * not exist: Node would look up four such names at a time, also those of exchanges that have ended, and renewals would
- * wait behind them.
+ * Looks up the hosts of exchanges one at a time, and all others at once. A stranger's callbacks name retailers that do
+ * not exist. Node looks up two names at a time (by default: half of its threads), also those of calls that have ended,
+ * and renewals would wait behind them.
  */
 export const lookup: LookupFunction = (host, options, done) => {
   if (!forExchange.getStore()) return dns.lookup(host, options, done);
@@ -25,7 +22,7 @@ export const lookup: LookupFunction = (host, options, done) => {
     since: performance.now(),
     begin: () =>
       dns.lookup(host, options, (...answer) => {
-        underWay -= 1;
+        isUnderWay = false;
         next();
         done(...answer);
       }),
@@ -35,12 +32,12 @@ export const lookup: LookupFunction = (host, options, done) => {
 };
 
 function next(): void {
-  while (underWay < AT_ONCE) {
+  while (!isUnderWay) {
     const first = waiting.shift();
     if (!first) return;
     if (performance.now() - first.since > GIVEN_UP_MS) first.giveUp();
     else {
-      underWay += 1;
+      isUnderWay = true;
       first.begin();
     }
   }
