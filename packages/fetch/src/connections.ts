@@ -1,6 +1,7 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { RetailFetchError } from "./errors.js";
-import { forExchange, lookup } from "./lookup.js";
+import { oneAtATime } from "./lookup.js";
 
 /** One answer may be so many bytes ahead of its reader: 16 MiB. */
 const MOST_AHEAD = 16 * 1024 * 1024;
@@ -8,8 +9,18 @@ const MOST_AHEAD = 16 * 1024 * 1024;
 /** As it was when this module was loaded: replaced timers (vitest, `node:test`) do not hold up a call. */
 const nextTurn = setImmediate;
 
-/** One for all hosts: it keeps TLS sessions, a hundred at most. */
-const connect = buildConnector({ lookup });
+/** For all hosts: each keeps TLS sessions, a hundred at most. */
+const connectNow = buildConnector({});
+const connectForExchange = buildConnector({ lookup: oneAtATime });
+
+/** Whether what is sent is an exchange (4.2). */
+const isOfExchange = new AsyncLocalStorage<boolean>();
+
+/** What happens on a connection later, such as the next one of its host, is no part of the exchange that opened it. */
+const connect: buildConnector.connector = (options, done) =>
+  isOfExchange.getStore()
+    ? isOfExchange.run(false, () => connectForExchange(options, done))
+    : connectNow(options, done);
 
 /**
  * Connections to all hosts. How many there are is decided by who may call: undici is not told, because undici 7 may
@@ -41,7 +52,7 @@ export class Requests {
       // undici frees a connection one turn after its answer: a call that came before that would open another.
       nextTurn(() => {
         redirect?.drop();
-        forExchange.run(this.#isExchange, () => this.#agent.dispatch(request, answer));
+        isOfExchange.run(this.#isExchange, () => this.#agent.dispatch(request, answer));
       });
     });
     return true;

@@ -1,6 +1,6 @@
 import dns from "node:dns";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { retailPos } from "@retail-pos/core";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type RetailFetch, retailFetch } from "./index.js";
@@ -88,4 +88,29 @@ test("a name that waited ten seconds is asked for no more", async () => {
   });
   expect(await (await last).text()).toBe("ok");
   expect(asked.map(({ host }) => host)).toEqual(["a.example"]);
+});
+
+test("a lookup that throws fails its own exchange, and the next one is asked for", async () => {
+  vi.mocked(dns.lookup).mockImplementationOnce(() => {
+    throw new Error("no resolver");
+  });
+  await expect(exchangeAt("a")).rejects.toMatchObject({ cause: { message: "no resolver" } });
+  expect(await (await exchangeAt("known")).text()).toBe("ok");
+});
+
+test("a call on a connection that an exchange opened, and its host has just closed, waits for no exchange", async () => {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => void sockets.add(socket));
+  for (let turns = 0; turns < 8; turns += 1) {
+    const hosts = Array.from({ length: 8 }, (_, index) => `known-${turns}-${index}`);
+    await Promise.all(hosts.map(async (host) => (await exchangeAt(host)).text()));
+    const stuck = exchangeAt("a");
+    await vi.waitUntil(() => asked.length === 1);
+    for (const socket of sockets) socket.end();
+    for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
+    const calls = hosts.map((host) => fetch(`http://${host}.example:${port}/api/products`));
+    await Promise.allSettled(calls.map(async (call) => (await call).text()));
+    asked.pop()?.answer(unknownHost);
+    await expect(stuck).rejects.toThrow("fetch failed");
+  }
 });
