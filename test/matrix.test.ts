@@ -95,6 +95,7 @@ describe.each(combinations)("$name", ({ name, site, losesATab }) => {
     ["a prefetch", { "sec-purpose": "prefetch" }, true],
     ["a page rendered ahead", { "sec-purpose": "prefetch;prerender" }, true],
     ["a start that another site forces", { "sec-fetch-site": "cross-site" }, false],
+    ["a start by a WebSocket", { "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" }, false],
   ])("%s is 503 and changes no login", async (_, headers, isCallbackToo) => {
     const callback = await approve(store);
     const before = person.cookies("localhost");

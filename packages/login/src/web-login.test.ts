@@ -303,7 +303,9 @@ describe("a start that another host's page forces", () => {
   test("by a WebSocket is 503, and pushes no login out", async () => {
     const { app, person, back } = await begun();
     for (let start = 0; start < 25; start += 1)
-      await expectNotNow(person, app.start, "https://app.example.net/login", { upgrade: "websocket" });
+      await expectNotNow(person, app.start, "https://app.example.net/login", {
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+      });
     expect((await person.open(app.callback, back)).status).toBe(200);
   });
 
@@ -313,9 +315,11 @@ describe("a start that another host's page forces", () => {
     ["a fetch of the application's own", "same-origin", "cors", "empty"],
     ["a link elsewhere, through a service worker", "cross-site", "navigate", "empty"],
     ["a frame of a neighbouring host", "same-site", "navigate", "iframe"],
+    ["a visit through a proxy that adds Upgrade", "none", "navigate", "document", "", "websocket"],
     ["a purpose that is none of these", "none", "navigate", "document", "prefetched-by-nobody"],
-  ])("is not one by %s", async (_, site, mode, dest, purpose = "") => {
-    const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest, purpose };
+  ])("is not one by %s", async (_, site, mode, dest, purpose = "", upgrade = "") => {
+    const fetched = { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest };
+    const headers = { ...fetched, purpose, upgrade };
     const [app, person] = [(await begun()).app, webBrowser()];
     const answer = await person.open(app.start, "https://app.example.net/login", { headers });
     expect([answer.status, person.cookies.size]).toEqual([302, 1]);
