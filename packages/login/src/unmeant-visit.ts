@@ -13,11 +13,11 @@ export function isAhead(header: HeaderOf): boolean {
 
 /**
  * Whether a page of another host makes a browser start a login without going there, by an image, a frame or a fetch
- * (W3C, Fetch Metadata), or by a WebSocket, whose request has no Fetch Metadata. Each would push out a login that is under
- * way. A frame of a neighbouring host may be the application's own.
+ * (W3C, Fetch Metadata), or by a WebSocket, whose request has no Fetch Metadata. Each would push out a login that is
+ * under way. A frame of a neighbouring host may be the application's own.
  */
 export function isForced(header: HeaderOf): boolean {
-  if (header("sec-websocket-key") != null) return true; // some proxies add `Upgrade` to every request
+  if (header("sec-websocket-key") != null) return true; // not `Upgrade`: some proxies add it to every request
   const [site, mode, dest] = ["site", "mode", "dest"].map((name) => header(`sec-fetch-${name}`));
   if (site !== "cross-site" && site !== "same-site") return false;
   return mode !== "navigate" || (site === "cross-site" && FRAMES.has(dest));
