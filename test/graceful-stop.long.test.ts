@@ -50,15 +50,18 @@ test.concurrent.for(examples)(
     const program = await start(`examples/${name}/dist/server.js`, onTestFinished, env);
     const path = name === "koa-service" ? "/health" : "/";
     expect(await visitor(program.port).visit("/ready")).toMatchObject({ status: 200 });
-    const busy = Array.from({ length: 8 }, () => visitor(program.port).keepVisiting(path, 0));
-    const slow = Array.from({ length: 4 }, () => visitor(program.port).keepVisiting(path, 2000));
-    await pause(1000);
+    const busy = crowd(program.port, path);
+    const slow = Array.from({ length: 4 }, () => visitor(program.port).keepVisiting(path, () => 2000));
+    await pause(700);
+    busy.hurry();
+    await pause(300);
 
     const toldAt = performance.now();
     program.child.kill("SIGTERM");
     const isReady = await readiness(program.port);
+    setTimeout(busy.calmDown, OTHERS_KNOW_MS);
     const newcomers = await connectionsFor(ACCEPTING_MS, toldAt, program.port, path);
-    const visits = (await Promise.all([...busy, ...slow])).flat();
+    const visits = (await Promise.all([...busy.visits, ...slow])).flat();
 
     expect(isReady).toMatchObject({ status: 503, connection: "close" });
     for (const each of newcomers) expect(each).toMatchObject({ status: 200 });
@@ -76,12 +79,14 @@ test.for(engines.slice(0, 1))(
   async ([, env], { onTestFinished }) => {
     const { child, port, workers, ended } = await start(EXPRESS_LOGIN, onTestFinished, env);
     expect(workers).toHaveLength(2);
-    const busy = Array.from({ length: 8 }, () => visitor(port).keepVisiting("/", 0));
+    const busy = crowd(port, "/");
+    busy.hurry();
     await pause(500);
     const toldAt = performance.now();
     for (const id of workers) process.kill(id, "SIGTERM");
     child.kill("SIGTERM");
-    const visits = (await Promise.all(busy)).flat();
+    setTimeout(busy.calmDown, OTHERS_KNOW_MS);
+    const visits = (await Promise.all(busy.visits)).flat();
     expect(visits.filter((visit) => isCut(visit, toldAt))).toEqual([]);
     expect(await ended).toEqual([0, null]);
   },
@@ -110,7 +115,7 @@ test("a program that works all the time is over in ten seconds as well", {
   timeout: 60_000,
 }, async ({ onTestFinished }) => {
   const { port, child, ended } = await start("test/support/slow-server.mjs", onTestFinished);
-  const busy = Array.from({ length: 4 }, () => visitor(port).keepVisiting("/costly", 0));
+  const busy = Array.from({ length: 4 }, () => visitor(port).keepVisiting("/costly", () => 0));
   await pause(500);
   const toldAt = performance.now();
   child.kill("SIGTERM");
@@ -231,6 +236,20 @@ test.for(engines)(
     expect(await ended).toEqual([0, null]);
   },
 );
+
+/** Eight busy visitors. In a hurry, one has a request under way all the time, and a signal finds each so. */
+function crowd(port: number, path: string) {
+  let pauseMs = 20;
+  return {
+    visits: Array.from({ length: 8 }, () => visitor(port).keepVisiting(path, () => pauseMs)),
+    hurry() {
+      pauseMs = 0;
+    },
+    calmDown() {
+      pauseMs = 20;
+    },
+  };
+}
 
 /** Everybody is answered, until no connection can be had; nobody is turned away in the first second. */
 function isCut({ at, error, wasReused }: Visit, toldAt: number): boolean {

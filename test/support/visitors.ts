@@ -22,7 +22,7 @@ export interface Visit {
 export interface Visitor {
   visit(path: string): Promise<Visit>;
   /** One request after the other, with a pause between two, until no connection can be had. */
-  keepVisiting(path: string, pauseMs: number): Promise<Visit[]>;
+  keepVisiting(path: string, pauseMs: () => number): Promise<Visit[]>;
   leave(): void;
 }
 
@@ -49,7 +49,8 @@ export function visitor(port: number): Visitor {
       const visits: Visit[] = [];
       while (visits.at(-1)?.error === undefined) {
         visits.push(await visit(path));
-        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        const ms = pauseMs();
+        if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
       }
       return visits;
     },
