@@ -2,14 +2,17 @@ import { startSandbox } from "@retail-pos/sandbox";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
+import type { Until } from "./support/command.js";
 import { freePort, type Listening, listen } from "./support/listen.js";
-import { type Starter, starters, startStarter } from "./support/starters.js";
+import { onceForEach, type Starter, starters, startStarter } from "./support/starters.js";
 
 // What only a browser does: it enforces the policy of the pages, says where a form came from, and keeps pages for Back.
 
 const executablePath = findChromium();
 const store = "harbour-coffee";
 const espresso = "House espresso, 250 g";
+
+const deployed = onceForEach(deploy);
 
 describe.skipIf(!executablePath)("a person with a browser", () => {
   let browser: Browser;
@@ -72,21 +75,7 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
 
   /** Somebody who opens a starter for the first time. */
   async function visit(starter: Starter) {
-    const port = await freePort();
-    const origin = `http://localhost:${port}`;
-    const redirectUri = `${origin}/auth/retail-pos/callback`;
-    const sandbox = await startSandbox({ redirectUri });
-    onTestFinished(() => sandbox.close());
-    const { authUrl, baseUrl, application } = sandbox;
-    await startStarter(starter, {
-      PORT: String(port),
-      RETAIL_POS_AUTH_URL: authUrl,
-      RETAIL_POS_BASE_URL: baseUrl,
-      RETAIL_POS_CLIENT_ID: application.clientId,
-      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
-      RETAIL_POS_REDIRECT_URI: redirectUri,
-      SESSION_SECRET: "for the tests, and for nothing else",
-    });
+    const origin = await deployed(starter);
     const person = await browser.newContext();
     onTestFinished(() => person.close());
     const page = await person.newPage();
@@ -98,6 +87,27 @@ describe.skipIf(!executablePath)("a person with a browser", () => {
     return { page, origin, person, complaints: () => complaints };
   }
 });
+
+/** Answers where a starter can be opened. */
+async function deploy(starter: Starter, until: Until): Promise<string> {
+  const port = await freePort();
+  const origin = `http://localhost:${port}`;
+  const redirectUri = `${origin}/auth/retail-pos/callback`;
+  const sandbox = await startSandbox({ redirectUri });
+  until(() => sandbox.close());
+  const { authUrl, baseUrl, application } = sandbox;
+  const settings = {
+    PORT: String(port),
+    RETAIL_POS_AUTH_URL: authUrl,
+    RETAIL_POS_BASE_URL: baseUrl,
+    RETAIL_POS_CLIENT_ID: application.clientId,
+    RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+    RETAIL_POS_REDIRECT_URI: redirectUri,
+    SESSION_SECRET: "for the tests, and for nothing else",
+  };
+  await startStarter(starter, settings, until);
+  return origin;
+}
 
 /** Somebody else's page, on another port of this machine. */
 async function startSite(): Promise<Listening> {

@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
-import { startSandbox } from "@retail-pos/sandbox";
+import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Running, type Starter, starters, startStarter } from "./support/starters.js";
+import type { Until } from "./support/command.js";
+import { onceForEach, type Running, type Starter, starters, startStarter } from "./support/starters.js";
 import { endTls, type TlsProxy } from "./support/tls-proxy.js";
 
 // Each starter as it is deployed: its compiled program, with settings of its own, behind a proxy that ends TLS.
@@ -13,12 +15,16 @@ const hostname = "shelfview.example";
 const origin = `https://${hostname}`;
 const clientSecret = "a client secret of 32 characters";
 const sessionSecret = "a session secret of 32 characters";
-const account = { email: "ada@example.com", password: "four words are a password" };
+const scope = "products:read sales:read";
+const password = "four words are a password";
+
+/** Serves all tests of a starter that need no program of their own. */
+const deployed = onceForEach((starter, until) => deploy(starter, { RETAIL_POS_SCOPE: scope }, until));
 
 test.each(starters)(
   "$name behind a proxy that ends TLS logs in, with cookies for https alone",
   async (starter) => {
-    const site = await deploy(starter);
+    const site = visit(await deployed(starter));
     await site.logIn();
     const { status, body } = await site.open(starter.page);
     expect(status).toBe(200);
@@ -31,14 +37,14 @@ test.each(starters)(
 );
 
 test.each(starters)("$name asks for the scope of its settings", async (starter) => {
-  const site = await deploy(starter, { RETAIL_POS_SCOPE: "products:read sales:read" });
+  const site = visit(await deployed(starter));
   if (starter.hasAccounts) await site.enter();
   const { headers } = await site.open("/auth/retail-pos");
-  expect(new URL(headers.location ?? "").searchParams.get("scope")).toBe("products:read sales:read");
+  expect(new URL(headers.location ?? "").searchParams.get("scope")).toBe(scope);
 });
 
 test.each(starters)("$name tells browsers in every answer what its pages may do", async (starter) => {
-  const site = await deploy(starter);
+  const site = visit(await deployed(starter));
   await site.logIn();
   const paths = [
     starter.page,
@@ -79,7 +85,7 @@ test.each(starters)("$name tells browsers in every answer what its pages may do"
 });
 
 test.each(starters)("$name has no browser keep what it shows of a store", async (starter) => {
-  const site = await deploy(starter);
+  const site = visit(await deployed(starter));
   await site.logIn();
   for (const path of [starter.page, "/", "/no/such/page", "/auth/retail-pos/callback?error=access_denied"]) {
     const { headers } = await site.open(path);
@@ -93,7 +99,7 @@ test.each(starters)("$name has no browser keep what it shows of a store", async 
 
 describe.each(starters)("$name, asked to log somebody out,", (starter) => {
   test("refuses what a page of another site sends", async () => {
-    const site = await deploy(starter);
+    const site = visit(await deployed(starter));
     await site.logIn();
     for (const headers of [
       { origin: "https://evil.example" },
@@ -123,7 +129,7 @@ describe.each(starters)("$name, asked to log somebody out,", (starter) => {
   });
 
   test("does so for its own pages, and for programs", async () => {
-    const site = await deploy(starter);
+    const site = visit(await deployed(starter));
     for (const headers of [
       { origin, "sec-fetch-site": "same-origin" },
       { origin }, // an older browser
@@ -139,7 +145,7 @@ describe.each(starters)("$name, asked to log somebody out,", (starter) => {
 });
 
 test.each(starters)("$name logs what happens to tokens, and no secret", async (starter) => {
-  const site = await deploy(starter);
+  const site = visit(await deploy(starter, {}, onTestFinished));
   const callback = await site.logIn();
   await site.program.printed(/retail-pos connected store=harbour-coffee/);
   site.sandbox.expire(store);
@@ -148,8 +154,7 @@ test.each(starters)("$name logs what happens to tokens, and no secret", async (s
   await site.program.printed(/retail-pos renewal_failed store=harbour-coffee .*\w+Error: .*harbour-coffee/);
   const output = site.program.output();
   const code = callback.searchParams.get("code") as string;
-  for (const secret of [clientSecret, sessionSecret, code, account.password])
-    expect(output).not.toContain(secret);
+  for (const secret of [clientSecret, sessionSecret, code, password]) expect(output).not.toContain(secret);
 });
 
 test.each(starters)("$name ends with what is missing, and does not listen", async (starter) => {
@@ -164,12 +169,19 @@ interface Answer {
   readonly body: string;
 }
 
-/** A starter with settings of its own, and a person whose browser comes to it by way of the proxy. */
-async function deploy(starter: Starter, more: Record<string, string> = {}) {
+interface Deployment {
+  readonly starter: Starter;
+  readonly sandbox: Sandbox;
+  readonly program: Running;
+  readonly proxy: TlsProxy;
+}
+
+/** A starter with settings of its own. */
+async function deploy(starter: Starter, more: Record<string, string>, until: Until): Promise<Deployment> {
   const redirectUri = `${origin}/auth/retail-pos/callback`;
   const sandbox = await startSandbox({ redirectUri, clientId: "ours", clientSecret });
-  onTestFinished(() => sandbox.close());
-  const program: Running = await startStarter(starter, {
+  until(() => sandbox.close());
+  const settings = {
     RETAIL_POS_AUTH_URL: sandbox.authUrl,
     RETAIL_POS_BASE_URL: sandbox.baseUrl,
     RETAIL_POS_CLIENT_ID: "ours",
@@ -177,9 +189,16 @@ async function deploy(starter: Starter, more: Record<string, string> = {}) {
     RETAIL_POS_REDIRECT_URI: redirectUri,
     SESSION_SECRET: sessionSecret,
     ...more,
-  });
+  };
+  const program = await startStarter(starter, settings, until);
   const proxy = await endTls(`http://127.0.0.1:${program.port}`, hostname);
-  onTestFinished(() => proxy.close());
+  until(() => proxy.close());
+  return { starter, sandbox, program, proxy };
+}
+
+/** A new person, whose browser comes to a starter by way of the proxy. */
+function visit({ starter, sandbox, program, proxy }: Deployment) {
+  const account = { email: `${randomUUID()}@example.com`, password };
   const cookies = new Map<string, string>();
   const cookieLines: string[] = [];
 

@@ -15,14 +15,21 @@ export interface RunningCommand {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts a compiled program; it ends with the test at the latest. */
+/** Is given what ends something. */
+export type Until = (end: () => void | Promise<void>) => void;
+
+/** Starts a compiled program; by default it ends with the test at the latest. */
 export function startCommand(
   program: string,
   args: readonly string[],
-  { env = {}, cwd }: { env?: Record<string, string>; cwd?: string } = {},
+  {
+    env = {},
+    cwd,
+    until = onTestFinished,
+  }: { env?: Record<string, string>; cwd?: string; until?: Until } = {},
 ): RunningCommand {
   const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env }, cwd });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  until(() => void child.kill("SIGKILL"));
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
   const said = { stdout: "", stderr: "", both: "" };
   const looks = new Set<() => void>();

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import { url as databaseUrl, canRun as hasPostgres } from "../../packages/store-postgres/testing/postgres.js";
 import { canRun as hasRedis, url as redisUrl } from "../../packages/store-redis/testing/redis.js";
-import { type RunningCommand, startCommand } from "./command.js";
+import { type RunningCommand, startCommand, type Until } from "./command.js";
 import { sqliteFile } from "./engines.mjs";
 import { forget } from "./processes.js";
 import { root } from "./sources.js";
@@ -57,16 +57,22 @@ export interface Running extends RunningCommand {
   readonly port: number;
 }
 
-/** Starts a starter as it is deployed, by `node` and on its own compiled files, for the time of a test. */
+/**
+ * Starts a starter as it is deployed, by `node` and on its own compiled files.
+ *
+ * @param until is given what ends it; by default that is done when the test is over.
+ */
 export async function startStarter(
   { name, env }: Starter,
   settings: Record<string, string>,
+  until: Until = onTestFinished,
 ): Promise<Running> {
   const own = `starter_${randomUUID().slice(0, 8)}`;
   const command = startCommand(join(root, `examples/${name}/dist/server.js`), [], {
     env: { PORT: "0", NAMESPACE: own, DATABASE_FILE: sqliteFile(own), ...env, ...settings },
+    until,
   });
-  onTestFinished(async () => {
+  until(async () => {
     command.child.kill("SIGKILL");
     await command.ended;
     await forget(engineOf(env), own);
@@ -76,4 +82,18 @@ export async function startStarter(
     command.ended.then(() => Promise.reject(new Error(command.output()))),
   ]);
   return { ...command, port: Number(/\d+$/.exec(said)?.[0]) };
+}
+
+/** What is begun once for each starter, with the first test that asks for it, and ended after all tests of the file. */
+export function onceForEach<T>(begin: (starter: Starter, until: Until) => Promise<T>) {
+  const begun = new Map<Starter, Promise<T>>();
+  const ends: Parameters<Until>[0][] = [];
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+  return (starter: Starter): Promise<T> => {
+    const there = begun.get(starter) ?? begin(starter, (end) => ends.push(end));
+    begun.set(starter, there);
+    return there;
+  };
 }
