@@ -24,7 +24,8 @@ import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
 import { blocksOf } from "./support/docs/documents.js";
 import { filesIn } from "./support/files.js";
 import { freePort } from "./support/listen.js";
-import { installNext, type NextApplication, nextApplication } from "./support/next/application.js";
+import { type NextApplication, nextApplication } from "./support/next/application.js";
+import { install } from "./support/packed/install.js";
 import { root } from "./support/sources.js";
 
 // Real Next.js applications, installed, built and started: its caches answer no token request and keep no token, and
@@ -78,7 +79,7 @@ const versions = [
 
 beforeAll(async () => {
   for (const { version, react } of versions)
-    await installNext(join(folder, `${version}`), dependenciesOf(version, react));
+    await install(join(folder, `${version}`), dependenciesOf(version, react));
 }, patience);
 
 describe.each(versions)(

@@ -18,7 +18,7 @@ import { newProject, type Project } from "./support/orms/project.js";
 // The steps of the document, done in a project for each ORM, with our tarballs.
 
 const document = "docs/prisma-and-drizzle.md";
-const patience = 300_000; // npm fetches what is missing
+const patience = 300_000; // pnpm fetches what is missing
 vi.setConfig({ testTimeout: patience, hookTimeout: patience });
 
 describe.skipIf(!canRun)(document, () => {
@@ -38,7 +38,7 @@ describe.skipIf(!canRun)(document, () => {
     let project: Project;
     /** The document's steps make our tables in one database, `migrate()` made them before in the other. */
     let [fresh, migrated] = ["", ""];
-    const kit = (database: string, command: string) => project.run(`npx drizzle-kit ${command}`, database);
+    const kit = (database: string, command: string) => project.run(`drizzle-kit ${command}`, database);
     const withoutOurs = "--dialect postgresql --schema src/tables.ts";
 
     beforeAll(async () => {
@@ -127,7 +127,7 @@ describe.skipIf(!canRun)(document, () => {
     let [fresh, migrated] = ["", ""];
     /** What the other one was told before the steps. */
     let warning: string;
-    const says = (database: string, command: string) => project.run(`npx prisma ${command}`, database);
+    const says = (database: string, command: string) => project.run(`prisma ${command}`, database);
     const diff = "migrate diff --script --from-config-datasource --to-schema";
     const models = () => project.read("prisma/retail-pos.prisma");
 

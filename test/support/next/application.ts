@@ -4,9 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
-import { pnpm } from "../../../scripts/pack.mjs";
 import { base64FormsOf } from "../canaries-search.js";
-import { outputOf } from "../packed/project.js";
 
 /** An application in a folder of its own, with one version of Next.js. */
 export interface NextApplication {
@@ -36,23 +34,6 @@ interface Served {
 }
 
 type Settings = Readonly<Record<string, string>>;
-
-/**
- * Installs into `node_modules` as npm lays it out, but by pnpm, which links what it unpacked before. Applications may
- * be made in folders below.
- */
-export async function installNext(folder: string, dependencies: Settings): Promise<void> {
-  mkdirSync(folder);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
-  // Our packages depend on each other by version, which the registry may not have.
-  const overrides = Object.fromEntries(
-    Object.entries(dependencies).filter(([, range]) => range.startsWith("file:")),
-  );
-  const settings = { nodeLinker: "hoisted", ignoreScripts: true, overrides };
-  writeFileSync(join(folder, "pnpm-workspace.yaml"), JSON.stringify(settings)); // YAML includes JSON
-  const [command, args] = pnpm(["install", "--no-frozen-lockfile", "--prefer-offline"]);
-  await outputOf(command, args, folder);
-}
 
 /** Next is found in the folder above. */
 export function nextApplication(folder: string, files: ReadonlyMap<string, string>): NextApplication {

@@ -3,13 +3,17 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { blocksOf, root } from "../docs/documents.js";
+import { install } from "../packed/install.js";
 import { newest } from "../packed/versions.js";
 
 /** A folder of somebody who uses an ORM: what the document shows is in it, and installed from npm what that needs. */
 export interface Project {
   read(file: string): string;
   write(file: string, text: string): void;
-  /** Runs lines of a shell on a database. Answers what was printed, also by a command that failed. */
+  /**
+   * Runs lines of a shell, which finds the commands that were installed, on a database. Answers what was printed, also
+   * by a command that failed.
+   */
   run(lines: string, database: string): Promise<string>;
   /** Compiles the programs, and runs `program.test.ts`. Answers what it printed, if all tests passed. */
   test(database: string): Promise<string>;
@@ -30,13 +34,13 @@ interface Wanted {
 export async function newProject(wanted: Wanted): Promise<Project> {
   const { document, folder, name, tarballs, dependencies, env } = wanted;
   const place = join(folder, name);
-  const others = Object.fromEntries(["pg", "@types/pg", "@types/node"].map((each) => [each, newest[each]]));
+  const others = Object.fromEntries(
+    ["pg", "@types/pg", "@types/node"].map((each) => [each, newest[each] as string]),
+  );
   const ours = Object.fromEntries([...tarballs].map(([each, file]) => [each, `file:${file}`]));
-  const manifest = { private: true, type: "module", dependencies: { ...dependencies, ...others, ...ours } };
-  write("package.json", JSON.stringify(manifest));
+  await install(place, { ...dependencies, ...others, ...ours }, { type: "module" });
   write("tsconfig.json", JSON.stringify({ compilerOptions, include: ["src"] }));
   for (const [file, text] of filesIn(document, name)) write(file, text);
-  await run("npm install --no-audit --no-fund --ignore-scripts");
 
   return {
     read: (file) => readFileSync(join(place, file), "utf8"),
@@ -56,7 +60,8 @@ export async function newProject(wanted: Wanted): Promise<Project> {
 
   /** Without the rest of our environment: if it names CI, Prisma refuses to ask. */
   async function run(lines: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
-    const { PATH, HOME } = process.env;
+    const { PATH: path, HOME } = process.env;
+    const PATH = `${join(place, "node_modules/.bin")}:${path}`;
     const { stdout, stderr } = await promisify(execFile)("sh", ["-c", `set -e; exec </dev/null; ${lines}`], {
       cwd: place,
       env: { PATH, HOME, ...more },
