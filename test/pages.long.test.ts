@@ -178,11 +178,17 @@ describe.skipIf(!executablePath)("express-login", () => {
 test.skipIf(!executablePath)("what is too wide, or hard to read, would be noticed", async () => {
   const browser = await chromium.launch({ executablePath: executablePath as string, args: CHROMIUM_FLAGS });
   const page = await browser.newPage();
-  await page.setContent('<p style="width: 400px; color: #999; background: #aaa">Hard to read</p>');
+  await page.setContent(
+    '<p style="width: 400px; color: #999; background: #aaa">Hard to read</p><img src="data:,">',
+  );
   const faults = (await faultsSeenOn(page)).join("\n");
   expect(faults).toContain("320 px, light: scrolls sideways");
   expect(faults).not.toContain("1280 px, light: scrolls sideways");
-  expect(faults).toContain("1280 px, dark: color-contrast");
+  for (const width of [320, 390, 1280])
+    for (const scheme of ["light", "dark"])
+      expect(faults).toContain(`${width} px, ${scheme}: color-contrast`);
+  for (const look of ["320 px, light", "390 px, light", "1280 px, light", "320 px, dark"])
+    expect(faults).toContain(`${look}: image-alt: <img src="data:,">`);
   await browser.close();
 });
 
