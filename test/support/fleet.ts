@@ -10,9 +10,11 @@ export interface Fleet extends Application {
   readonly names: readonly string[];
   /** In all processes at once. */
   renewDue(): Promise<RenewDueReport[]>;
-  /** How many requests have arrived since everybody had logged in. */
+  /** Lets the tokens of all end. What follows counts from here. */
+  endTokens(): Promise<void>;
+  /** How many requests have arrived since everybody had logged in, or since `endTokens`. */
   newRequests(): number;
-  /** How the service answered the renewals of each. */
+  /** How the service answered the renewals of each since then. */
   refreshes(): Map<string, (number | undefined)[]>;
 }
 
@@ -28,15 +30,20 @@ export async function fleetOf(
     stores: names.map((name) => ({ domainPrefix: name, name })),
     processes: PROCESSES,
     lifetimeMs: LIFETIME_MS,
+    isQuiet: true,
   });
   await app.logInAll(names);
   const lastId = () => app.sandbox.requests.at(-1)?.id ?? 0;
-  const before = lastId();
+  let before = lastId();
   return {
     ...app,
     names,
     renewDue: () =>
       Promise.all(app.processes().map((process) => process.renewDue({ concurrency: CONCURRENCY }))),
+    async endTokens() {
+      await app.letPass(LIFETIME_MS);
+      before = lastId();
+    },
     newRequests: () => lastId() - before,
     refreshes() {
       const answers = new Map<string, (number | undefined)[]>(names.map((name) => [name, []]));

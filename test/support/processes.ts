@@ -75,6 +75,8 @@ export interface ApplicationSettings {
   readonly processes?: number;
   /** Of a token request. Default: core's. */
   readonly timeoutMs?: number | undefined;
+  /** Whether the processes say nothing after "ready". With thousands of requests, telling costs as much as doing. */
+  readonly isQuiet?: boolean;
   readonly onTestFinished: (end: () => Promise<void>) => void;
 }
 
@@ -90,7 +92,14 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
   const way = settings.way ?? (await wayTo(engine, namespace));
   const { authUrl, baseUrl, application } = sandbox;
   const options = { ...application, authUrl, baseUrl, timeoutMs };
-  const env = { ENGINE: engine, NAMESPACE: namespace, OPTIONS: JSON.stringify(options), ...way.env };
+  const quiet = settings.isQuiet ? { IS_QUIET: "yes" } : {};
+  const env = {
+    ENGINE: engine,
+    NAMESPACE: namespace,
+    OPTIONS: JSON.stringify(options),
+    ...way.env,
+    ...quiet,
+  };
   const all: Worker[] = [];
   const processes = () => all.filter((process) => process.isAlive());
   onTestFinished(async () => {

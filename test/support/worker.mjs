@@ -2,14 +2,16 @@
 import { retailPos } from "@retail-pos/core";
 import { engines } from "./engines.mjs";
 
-const { ENGINE, NAMESPACE, OPTIONS } = process.env;
+const { ENGINE, NAMESPACE, OPTIONS, IS_QUIET } = process.env;
 const { store, lock } = await engines[ENGINE](NAMESPACE);
 let now = 0;
 let requestsMayGo = Promise.resolve();
 let letRequestsGo = () => {};
 let renewing = new AbortController();
 
-const say = (event) => process.send({ event });
+const say = (event) => {
+  if (!IS_QUIET) process.send({ event });
+};
 const pos = retailPos({
   ...JSON.parse(OPTIONS),
   store: { ...store, save: saveAloud },
@@ -113,4 +115,4 @@ process.on("message", async ({ id, command, argument }) => {
 });
 // Whoever started it is gone.
 process.on("disconnect", () => process.exit());
-say("ready");
+process.send({ event: "ready" });
