@@ -10,7 +10,7 @@ import type { Way } from "./support/outage.js";
 // What an operator puts between the processes and their engine, or in its place. The contracts of store and lock run
 // on each of them beside the packages.
 
-const SIZE = 300;
+const SIZE = 100;
 
 describe.skipIf(!hasPostgres)("a fleet on PostgreSQL behind PgBouncer in transaction mode", () => {
   test("is renewed by four processes, each retailer by one request", {
