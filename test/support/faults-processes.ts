@@ -27,16 +27,16 @@ export interface Process {
 
 const worker = fileURLToPath(new URL("faults-worker.mjs", import.meta.url));
 
-/** `observe` is told the type of every event, and whom it is about. */
+/** `unsaved` is told of each retailer whose new tokens only this process has. */
 export async function startProcess(
   env: Record<string, string>,
-  observe: (event: string, retailer: string) => void,
+  unsaved: (retailer: string) => void,
 ): Promise<Process> {
   const child = fork(worker, { execArgv: [], env: { ...process.env, ...env } });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const ask = asker(child);
   child.on("message", ({ event, retailer }: { event?: string; retailer?: string }) => {
-    if (event !== undefined && retailer !== undefined) observe(event, retailer);
+    if (event === "unsaved" && retailer !== undefined) unsaved(retailer);
   });
   await new Promise<void>((resolve, reject) => {
     child.once("message", () => resolve());

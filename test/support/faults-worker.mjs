@@ -50,7 +50,9 @@ const pos = retailPos({
       input,
       init?.method === "POST" ? { ...init, headers: { ...init.headers, connection: "close" } } : init,
     ),
-  observe: ({ type, domainPrefix }) => process.send({ event: type, retailer: domainPrefix }),
+  observe({ type, domainPrefix }) {
+    if (type === "unsaved") process.send({ event: type, retailer: domainPrefix });
+  },
 });
 
 const commands = {
