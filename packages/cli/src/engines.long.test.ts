@@ -5,10 +5,13 @@ import { startSandbox } from "@retail-pos/sandbox";
 import { sealedStore } from "@retail-pos/sealed-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startCommand } from "../../../test/support/command.js";
-import { contentsOf, setOf } from "../testing/records.js";
+import { moduleOf } from "../testing/module.js";
+import { clientOn, contentsOf, setOf } from "../testing/records.js";
 import { addresses, engines, newNamespace, openStore } from "../testing/stores.js";
+import { type Ran, run as runHere } from "../testing/terminal.js";
 
-// The command in a process of its own, as people run it, on stores that other processes have filled.
+// The command in a process of its own, as people run it, on stores that other processes have filled. With a sealed
+// store the commands run in this process: what starts and ends one is the same as with a plain store.
 
 const bin = fileURLToPath(new URL("../dist/bin.js", import.meta.url));
 const module = fileURLToPath(new URL("../testing/retail-pos.mjs", import.meta.url));
@@ -22,9 +25,12 @@ const REFUSED_AT = 1_900_000_000_000;
 async function run(env: Record<string, string>, ...args: string[]) {
   const command = startCommand(bin, [...args, "--client", module], { env: { ...addresses, ...env } });
   const exitCode = await command.ended;
-  expect(command.output()).not.toMatch(/canary/);
-  for (const secret of [old, young]) expect(command.output()).not.toContain(secret);
-  return { exitCode, stdout: command.stdout(), stderr: command.stderr() };
+  return withoutSecrets({ exitCode: exitCode ?? -1, stdout: command.stdout(), stderr: command.stderr() });
+}
+
+function withoutSecrets(ran: Ran): Ran {
+  for (const secret of ["canary", old, young]) expect(ran.stdout + ran.stderr).not.toContain(secret);
+  return ran;
 }
 
 describe.each(engines)("%s", (engine) => {
@@ -36,32 +42,35 @@ describe.each(engines)("%s", (engine) => {
       const store = kind === "sealed" ? sealedStore(inner, { keys: [oldKey] }) : inner;
       for (let each = 0; each < 600; each += 1)
         await store.save(setOf(`shop-${each}`, each % 200 === 0 ? { refusedAt: REFUSED_AT } : {}));
+      const other = await openStore(engine, there);
+      const target = kind === "sealed" ? other : sealedStore(other, { keys: [oldKey] });
       const env = {
-        FROM: `${engine} ${here} ${kind}`,
-        TO: `${engine} ${there} ${kind === "sealed" ? "plain" : "sealed"}`,
+        FROM: `${engine} ${here} plain`,
+        TO: `${engine} ${there} sealed`,
         KEYS: `old=${old}`,
       };
+      const exported = moduleOf({ store, from: store, to: target, client: clientOn(store) });
+      const command = async (...args: string[]) =>
+        kind === "plain" ? run(env, ...args) : withoutSecrets(await runHere([...args, "--client", exported]));
 
-      const listed = await run(env, "list", "--json");
+      const listed = await command("list", "--json");
       expect(listed.exitCode).toBe(0);
       expect(new Set(listed.stdout.trimEnd().split("\n")).size).toBe(600);
-      const refused = await run(env, "list", "--refused");
+      const refused = await command("list", "--refused");
       expect(refused.stdout.match(/^shop-\d+\trefused/gm)).toHaveLength(3);
-      expect((await run(env, "status", "shop-200")).stdout).toMatch(/log in again: refused/);
+      expect((await command("status", "shop-200")).stdout).toMatch(/log in again: refused/);
 
-      const copied = await run(env, "copy");
+      const copied = await command("copy");
       expect(copied).toMatchObject({
         exitCode: 0,
         stdout: expect.stringMatching(/^600 copied\n {2}0 failed\nRun it again/),
       });
-      const again = await run(env, "copy", "--json");
+      const again = await command("copy", "--json");
       expect(again.stdout.match(/"outcome":"same"/g)).toHaveLength(600);
       expect(again.stderr).toMatch(/Nothing was left to copy/);
-      const other = await openStore(engine, there);
-      const target = kind === "sealed" ? other : sealedStore(other, { keys: [oldKey] });
       expect(await contentsOf(target)).toEqual(await contentsOf(store));
 
-      expect((await run(env, "disconnect", "--refused", "--yes")).stdout).toMatch(/^3 disconnected$/m);
+      expect((await command("disconnect", "--refused", "--yes")).stdout).toMatch(/^3 disconnected$/m);
       expect((await contentsOf(store)).size).toBe(597);
     },
   );
