@@ -54,7 +54,8 @@ const middlewares: [string, (options: never) => () => Promise<unknown>][] = [
     "fastify-bearer",
     (options) => {
       const hook = fastifyBearer(options);
-      return () => hook({ raw: { headers: {} } } as never);
+      const headers = {};
+      return () => hook({ raw: { headers }, headers } as never);
     },
   ],
   [

@@ -9,7 +9,7 @@ import { ALERTS, type AlertRule } from "./alerts.js";
 /** Markdown: every metric. */
 export function metricsTable(): string {
   const rows = [COUNTERS, HISTOGRAMS, GAUGES].flatMap((metrics) => Object.values(metrics).map(rowOf));
-  return ["| metric | kind, unit | attributes | what it counts |", "|---|---|---|---|", ...rows].join("\n");
+  return ["| metric | kind, unit | attributes | what it measures |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 function rowOf({ name, kind, unit, attributes, description }: Metric): string {
