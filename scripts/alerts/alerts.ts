@@ -150,7 +150,7 @@ export const ALERTS: readonly AlertRule[] = [
     part: UNUSABLE,
     whole: [...UNUSABLE, RENEWED],
     words: [
-      "callers and renewals that failed with `bad_stored_tokens`",
+      "failures with `bad_stored_tokens` (failed callers plus failed renewals)",
       "the sum of these failures and successful renewals",
     ],
     moreThan: 0.01,
