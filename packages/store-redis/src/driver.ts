@@ -36,8 +36,11 @@ export type Ask = (
   values?: readonly string[],
 ) => Promise<unknown>;
 
-/** So long an answer keeps a process that has nothing else to do, though its client is unref'd. Core's limit. */
-const ALIVE_MS = 5_000;
+/**
+ * So long an answer keeps a process that has nothing else to do, though its client is unref'd. A second longer than
+ * core waits, so that core hears of its own limit.
+ */
+const ALIVE_MS = 6_000;
 
 /** @throws {TypeError} when `client` is a client of neither library. */
 export function asker(client: RedisClient): Ask {

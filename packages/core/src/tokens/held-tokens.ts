@@ -1,6 +1,6 @@
 import type { RetailerClient } from "../client/retailer-client.js";
 import { Progress, SharedWork, STUCK } from "../platform/progress.js";
-import { unref } from "../platform/timers.js";
+import { sleep, unref } from "../platform/timers.js";
 import type { CheckedStore } from "../store/checked-store.js";
 import { mayReplace } from "../store/compare-and-set.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
@@ -49,6 +49,9 @@ interface Look {
 
 /** While the store cannot be written, so many sets that it may hold are remembered. */
 const MOST_UNSAVED = 16;
+
+/** So many tries to save a set keep the process alive, with pauses of half a minute together. */
+const TRIES_ALIVE = 5;
 
 /**
  * One retailer's tokens as this process holds them: a copy of what the store has, kept in step with it.
@@ -412,10 +415,15 @@ export class HeldTokens {
     }
   }
 
-  /** Tries again by itself, if no caller asks: until it is saved, other processes send the spent refresh token. */
+  /**
+   * Tries again by itself, if no caller asks: until it is saved, other processes send the spent refresh token. The
+   * first tries keep the process alive, because it may be stopping, and only it has the set.
+   */
   async #saveLater(): Promise<void> {
     for (let tries = 1; this.isUnsaved; tries += 1) {
-      await new Promise((resolve) => unref(setTimeout(resolve, longestPauseAfter(tries))));
+      const pauseMs = longestPauseAfter(tries);
+      if (tries <= TRIES_ALIVE) await sleep(pauseMs);
+      else await new Promise((resolve) => unref(setTimeout(resolve, pauseMs)));
       await this.saveAgain();
     }
   }

@@ -61,11 +61,46 @@ test("an endpoint that never answers keeps no script alive once nobody waits", (
   ).toEqual({ status: 0, signal: null, stdout: "a\n", stderr: "" });
 });
 
+test("a store that refuses a rotated token for some seconds gets it before the script ends", () => {
+  expect(
+    run(`
+      let now = Date.now();
+      let isAway = false;
+      const memory = memoryStore();
+      const pos = retailPos({
+        ...options,
+        baseUrl: "https://{domain_prefix}.example.com",
+        clock: () => now,
+        fetch: async () => Response.json({ access_token: "a2", refresh_token: "r2", expires_in: 3600 }),
+        store: {
+          ...memory,
+          async save(...sets) {
+            if (isAway) throw new Error("READONLY");
+            const isSaved = await memory.save(...sets);
+            console.log("saved", sets[0].refreshToken);
+            return isSaved;
+          },
+        },
+        observe({ type }) {
+          if (type !== "unsaved") return;
+          console.log(type);
+          setTimeout(() => { isAway = false; }, 500).unref();
+        },
+      });
+      const access = { value: "a", expiresAt: now + 3_600_000 };
+      await pos.connect({ domainPrefix: "shop", access, refreshToken: "r", issuedAt: now, version: "v" });
+      isAway = true;
+      now += 3_600_001;
+      console.log((await pos.tokens("shop").token()).value);
+    `),
+  ).toEqual({ status: 0, signal: null, stdout: "saved r\nunsaved\na2\nsaved r2\n", stderr: "" });
+});
+
 /** Runs a program on the built package, and kills it where it does not end. */
 function run(program: string) {
   const head = `
     import { createServer } from "node:http";
-    import { retailPos } from ${JSON.stringify(core)};
+    import { memoryStore, retailPos } from ${JSON.stringify(core)};
     const options = {
       authUrl: "https://login.example.com",
       clientId: "id",
