@@ -16,7 +16,7 @@ export default defineConfig(({ mode }) => ({
     alias: [...sources].map(([name, source]) => ({ find: new RegExp(`^${name}$`), replacement: source })),
   },
   test: {
-    maxWorkers: availableParallelism() + 1, // many a test waits, for a lease to run out or for npm
+    maxWorkers: availableParallelism() + 2, // many a test waits, for a lease to run out or for npm
     sequence: { sequencer: LongestFirst },
     testTimeout: patience,
     hookTimeout: patience, // to remove what npm installed takes longer than ten seconds while the disk is busy
