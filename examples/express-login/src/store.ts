@@ -10,6 +10,7 @@ import { RedisStore } from "connect-redis";
 import session, { type SessionData } from "express-session";
 import Database from "libsql";
 import pg from "pg";
+import { createClient } from "redis";
 import type { Settings } from "./settings.js";
 
 /** What outlives a restart, and what several processes share. */
@@ -45,7 +46,6 @@ async function onPostgres(connectionString: string, namespace: string): Promise<
 }
 
 async function onRedis(url: string, namespace: string): Promise<Kept> {
-  const { createClient } = await import("redis"); // slow to load: only who uses it waits
   let isOpen = false;
   const client = createClient({
     url,
