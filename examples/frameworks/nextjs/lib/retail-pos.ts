@@ -27,7 +27,7 @@ function make() {
   return { client, login: webLogin({ client, secret, onLogin }) };
 }
 
-/** For pages and actions: leads to the login if nobody is logged in, or if only another login helps. */
+/** For pages and actions: leads to the login if no store is logged in, or if only another login helps. */
 export async function callApi(path: string, init?: RequestInit) {
   // call the API
   const store = await storeIn({ headers: await headers() });

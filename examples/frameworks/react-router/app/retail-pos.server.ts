@@ -28,7 +28,7 @@ export const login = webLogin({
   },
 });
 
-/** For loaders and actions: leads to the login if nobody is logged in, or if only another login helps. */
+/** For loaders and actions: leads to the login if no store is logged in, or if only another login helps. */
 export async function callApi(request: Request, path: string, init?: RequestInit): Promise<Response> {
   // call the API
   const session = await sessions.getSession(request.headers.get("cookie"));
