@@ -417,12 +417,13 @@ export class HeldTokens {
 
   /**
    * Tries again by itself, if no caller asks: until it is saved, other processes send the spent refresh token. The
-   * first tries keep the process alive, because it may be stopping, and only it has the set.
+   * first tries keep the process alive, because it may be stopping, and only it has the set: not for a mark.
    */
   async #saveLater(): Promise<void> {
     for (let tries = 1; this.isUnsaved; tries += 1) {
       const pauseMs = longestPauseAfter(tries);
-      if (tries <= TRIES_ALIVE) await sleep(pauseMs);
+      const isMark = this.set?.refusedAt !== undefined;
+      if (tries <= TRIES_ALIVE && !isMark) await sleep(pauseMs);
       else await new Promise((resolve) => unref(setTimeout(resolve, pauseMs)));
       await this.saveAgain();
     }

@@ -96,6 +96,34 @@ test("a store that refuses a rotated token for some seconds gets it before the s
   ).toEqual({ status: 0, signal: null, stdout: "saved r\nunsaved\na2\nsaved r2\n", stderr: "" });
 });
 
+test("a refusal that the store does not note keeps no script alive", () => {
+  expect(
+    run(`
+      let now = Date.now();
+      let isAway = false;
+      const memory = memoryStore();
+      const pos = retailPos({
+        ...options,
+        baseUrl: "https://{domain_prefix}.example.com",
+        clock: () => now,
+        fetch: async () => Response.json({ error: "invalid_grant" }, { status: 400 }),
+        store: {
+          ...memory,
+          async save(...sets) {
+            if (isAway) throw new Error("READONLY");
+            return memory.save(...sets);
+          },
+        },
+      });
+      const access = { value: "a", expiresAt: now + 3_600_000 };
+      await pos.connect({ domainPrefix: "shop", access, refreshToken: "r", issuedAt: now, version: "v" });
+      isAway = true;
+      now += 3_600_001;
+      await pos.tokens("shop").token().catch(({ code }) => console.log(code));
+    `),
+  ).toEqual({ status: 0, signal: null, stdout: "reconnect_required\n", stderr: "" });
+});
+
 /** Runs a program on the built package, and kills it where it does not end. */
 function run(program: string) {
   const head = `
