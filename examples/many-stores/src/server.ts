@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { type AddressInfo, Server } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { retailFetch } from "@retail-pos/fetch";
@@ -28,6 +27,7 @@ closeWithGrace(
     // Not the close() of HTTP, which ends quiet connections at once: a request may be on its way on one.
     Server.prototype.close.call(server);
     setTimeout(() => server.closeAllConnections(), LONGEST_ANSWER_MS).unref();
-    await once(process, "beforeExit"); // when a renewal that is under way has been saved, too
+    // Node ends the process by itself, when a renewal that is under way has been saved, too.
+    await new Promise(() => {});
   },
 );

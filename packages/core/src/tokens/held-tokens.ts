@@ -1,6 +1,5 @@
 import type { RetailerClient } from "../client/retailer-client.js";
 import { Progress, SharedWork, STUCK } from "../platform/progress.js";
-import { sleep, unref } from "../platform/timers.js";
 import type { CheckedStore } from "../store/checked-store.js";
 import { mayReplace } from "../store/compare-and-set.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
@@ -8,7 +7,7 @@ import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isExpired, isNotedAsTooEarly, renewalDueAt } from "../vocabulary/token-life.js";
 import type { AccessToken, TokenSet } from "../vocabulary/token-set.js";
 import { Rejections } from "./rejected-tokens.js";
-import { longestPauseAfter } from "./renewal-back-off.js";
+import { saveLater } from "./save-later.js";
 
 /** The parts that all retailers of one application share. */
 export interface Surroundings {
@@ -49,9 +48,6 @@ interface Look {
 
 /** While the store cannot be written, so many sets that it may hold are remembered. */
 const MOST_UNSAVED = 16;
-
-/** So many tries to save a set keep the process alive, with pauses of half a minute together. */
-const TRIES_ALIVE = 5;
 
 /**
  * One retailer's tokens as this process holds them: a copy of what the store has, kept in step with it.
@@ -415,20 +411,6 @@ export class HeldTokens {
     }
   }
 
-  /**
-   * Tries again by itself, if no caller asks: until it is saved, other processes send the spent refresh token. The
-   * first tries keep the process alive, because it may be stopping, and only it has the set: not for a mark.
-   */
-  async #saveLater(): Promise<void> {
-    for (let tries = 1; this.isUnsaved; tries += 1) {
-      const pauseMs = longestPauseAfter(tries);
-      const isMark = this.set?.refusedAt !== undefined;
-      if (tries <= TRIES_ALIVE && !isMark) await sleep(pauseMs);
-      else await new Promise((resolve) => unref(setTimeout(resolve, pauseMs)));
-      await this.saveAgain();
-    }
-  }
-
   /** Asks the store again. Until it has answered, no caller is handed the copy. */
   #askAgain(): Promise<TokenSet | undefined> {
     this.#contradict();
@@ -446,7 +428,7 @@ export class HeldTokens {
     if (!known || !mayReplace(known, replacing, next)) return known;
     const isFirst = !this.isUnsaved;
     this.#hold(next, undefined, replacing);
-    if (isFirst) this.#around.background(this.#saveLater());
+    if (isFirst) this.#around.background(saveLater(this));
     this.#around.unsaved(this.domainPrefix, error);
     return next;
   }

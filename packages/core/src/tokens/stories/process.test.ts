@@ -96,6 +96,51 @@ test("a store that refuses a rotated token for some seconds gets it before the s
   ).toEqual({ status: 0, signal: null, stdout: "saved r\nunsaved\na2\nsaved r2\n", stderr: "" });
 });
 
+test("a store that comes back while the script is about to end gets every rotated token", () => {
+  expect(
+    run(`
+      // Twenty times as fast, because the script stays for half a minute before it is about to end.
+      const { setTimeout, performance } = globalThis;
+      const now = performance.now.bind(performance);
+      globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms / 20, ...rest);
+      performance.now = () => now() * 20;
+
+      let time = Date.now();
+      let isAway = false;
+      let saved = 0;
+      const memory = memoryStore();
+      const pos = retailPos({
+        ...options,
+        baseUrl: "https://{domain_prefix}.example.com",
+        clock: () => time,
+        fetch: async () => Response.json({ access_token: "a2", refresh_token: "r2", expires_in: 3600 }),
+        store: {
+          ...memory,
+          async save(...sets) {
+            if (isAway) throw new Error("READONLY");
+            saved += 1;
+            return memory.save(...sets);
+          },
+        },
+      });
+      const names = Array.from({ length: 12 }, (_, index) => "shop" + index);
+      for (const domainPrefix of names) {
+        const access = { value: "a", expiresAt: time + 3_600_000 };
+        await pos.connect({ domainPrefix, access, refreshToken: "r", issuedAt: time, version: "v" });
+      }
+      isAway = true;
+      time += 3_600_001;
+      await Promise.all(names.map((name) => pos.tokens(name).token()));
+      console.log("saved", saved);
+      process.once("beforeExit", () => {
+        console.log("about to end");
+        setTimeout(() => { isAway = false; }, 200).unref();
+      });
+      process.once("exit", () => console.log("saved", saved));
+    `),
+  ).toEqual({ status: 0, signal: null, stdout: "saved 12\nabout to end\nsaved 24\n", stderr: "" });
+});
+
 test("a refusal that the store does not note keeps no script alive", () => {
   expect(
     run(`

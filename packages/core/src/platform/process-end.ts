@@ -1,0 +1,34 @@
+import { unref } from "./timers.js";
+
+/** The pauses that end if the process is about to end. They share one listener, because Node warns of more than ten. */
+const pauses = new Set<() => void>();
+let isListening = false;
+
+/**
+ * Pauses, and keeps no process alive.
+ *
+ * @returns whether the pause ended early because Node has nothing else to do and is about to end the process. What the
+ * caller begins then keeps the process alive.
+ */
+export function endsWithin(ms: number): Promise<boolean> {
+  listen();
+  return new Promise((resolve) => {
+    const end = (isEnding: boolean) => {
+      clearTimeout(timer);
+      pauses.delete(early);
+      resolve(isEnding);
+    };
+    const early = () => end(true);
+    const timer = unref(setTimeout(end, ms, false));
+    pauses.add(early);
+  });
+}
+
+/** In a browser there is no process, and the process of other runtimes may send no events. */
+function listen(): void {
+  if (isListening) return;
+  isListening = true;
+  globalThis.process?.on?.("beforeExit", () => {
+    for (const end of [...pauses]) end();
+  });
+}
