@@ -1,5 +1,5 @@
 import type { LoginNews } from "../endpoint/token-grants.js";
-import { longestPauseAfter } from "../tokens/renewal-back-off.js";
+import { longestPauseAfter } from "../platform/pauses.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";

@@ -2,12 +2,12 @@ import type { RetailerClient } from "../client/retailer-client.js";
 import { Progress, SharedWork, STUCK } from "../platform/progress.js";
 import type { CheckedStore } from "../store/checked-store.js";
 import { mayReplace } from "../store/compare-and-set.js";
+import { saveLater } from "../store/save-later.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isExpired, isNotedAsTooEarly, renewalDueAt } from "../vocabulary/token-life.js";
 import type { AccessToken, TokenSet } from "../vocabulary/token-set.js";
 import { Rejections } from "./rejected-tokens.js";
-import { saveLater } from "./save-later.js";
 
 /** The parts that all retailers of one application share. */
 export interface Surroundings {

@@ -1,5 +1,5 @@
+import { longestPauseAfter } from "../platform/pauses.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
-import { longestPauseAfter } from "./renewal-back-off.js";
 
 /** A token younger than this cannot have expired by itself. */
 const JUST_ISSUED_MS = 120_000;

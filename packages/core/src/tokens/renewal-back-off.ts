@@ -1,3 +1,4 @@
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, longestPauseAfter } from "../platform/pauses.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, type RetailPosError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
@@ -28,8 +29,6 @@ interface Pause {
   readonly failures: number;
 }
 
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
 /** From this many retailers on, pauses that are over are removed. */
 const FIRST_SWEEP_AT = 1000;
 /** From this many unfinished pauses on, the oldest are dropped: each costs one more token request. */
@@ -113,9 +112,4 @@ export function backOff(clock: () => number): BackOff {
 /** Up to a fifth less than the longest, at random, so that many processes do not come back at one moment. */
 function pauseAfter(failures: number): number {
   return longestPauseAfter(failures) * (1 - 0.2 * Math.random());
-}
-
-/** 1 s doubling to 60 s. */
-export function longestPauseAfter(failures: number): number {
-  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
 }

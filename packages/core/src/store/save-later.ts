@@ -1,7 +1,7 @@
+import { longestPauseAfter } from "../platform/pauses.js";
 import { endsWithin } from "../platform/process-end.js";
 import { sleep, unref } from "../platform/timers.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
-import { longestPauseAfter } from "./renewal-back-off.js";
 
 /** So long the process stays alive for tries to save a set: after the first failure, and once more before it ends. */
 const STAYS_MS = 30_000;
