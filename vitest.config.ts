@@ -4,7 +4,7 @@ import { lanes } from "./test/support/lanes.js";
 import { LongestFirst } from "./test/support/longest-first.js";
 import { sources } from "./test/support/sources.js";
 
-const { fast, real, long } = lanes();
+const { fast, real, long, examples } = lanes();
 
 // Machines have other things to do, and `FUZZ_RUNS` may ask for millions of cases.
 const patience = process.env["FUZZ_RUNS"] ? 3_600_000 : 60_000;
@@ -45,6 +45,14 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "long",
           include: [...long],
+          globalSetup: ["test/support/machine.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "examples",
+          include: [...examples],
           globalSetup: ["test/support/machine.ts"],
         },
       },

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { lanes } from "./support/lanes.js";
 
-const { fast, real, long } = lanes();
+const { fast, real, long, examples } = lanes();
 
 test("each test file is in one lane", () => {
-  expect(new Set([...fast, ...real, ...long]).size).toBe(fast.length + real.length + long.length);
+  const all = [...fast, ...real, ...long, ...examples];
+  expect(new Set(all).size).toBe(all.length);
   expect(fast.length).toBeGreaterThan(40);
   expect(real.length).toBeGreaterThan(40);
 });
@@ -16,6 +17,7 @@ test.each([
   { file: "packages/express-bearer/src/bearer.test.ts", lane: real, why: "starts a server in a helper" },
   { file: "packages/store-redis/src/lock.test.ts", lane: real, why: "talks to Redis in a helper" },
   { file: "test/next.long.test.ts", lane: long, why: "has a name that says so" },
+  { file: "examples/koa-service/src/app.test.ts", lane: examples, why: "is of an example" },
   { file: "test/matrix.test.ts", lane: real, why: "imports packages that start servers" },
 ])("what a file imports decides its lane: $file $why", ({ file, lane }) => {
   expect(lane).toContain(file);

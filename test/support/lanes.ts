@@ -18,23 +18,23 @@ export interface Lanes {
   readonly fast: readonly string[];
   /** Those that need them. */
   readonly real: readonly string[];
-  /**
-   * Those named `*.long.test.ts`, whatever they need: only `pnpm test:all` runs them. Those of the examples run where
-   * `test/copied-out.long.test.ts` has copied them.
-   */
+  /** Those named `*.long.test.ts`, whatever they need: only `pnpm test:all` runs them. */
   readonly long: readonly string[];
+  /** Those of the examples. `pnpm test:all` runs them where `test/copied-out.long.test.ts` has copied them. */
+  readonly examples: readonly string[];
 }
 
 /** Every test file of the repository, in the lane where it belongs by what it imports. Paths from the root. */
 export function lanes(): Lanes {
-  const files = ["packages", "examples", "test", "scripts"].flatMap(testFilesIn);
+  const files = ["packages", "test", "scripts"].flatMap(testFilesIn);
   const imports = new Map<string, readonly string[]>();
   const isReal = (file: string) => reached(resolve(root, file), imports).some(isRealPart);
   const [long, short] = [files.filter(isLong), files.filter((file) => !isLong(file))];
   return {
     fast: short.filter((file) => !isReal(file)),
     real: short.filter(isReal),
-    long: long.filter((file) => !isOfExamples(file)),
+    long,
+    examples: testFilesIn("examples"),
   };
 }
 
@@ -43,7 +43,6 @@ function testFilesIn(folder: string): string[] {
 }
 
 const isLong = (file: string) => file.includes(".long.test.");
-const isOfExamples = (file: string) => file.startsWith("examples/");
 const isRealPart = (name: string) => REAL_PARTS.some((pattern) => pattern.test(name));
 
 /** The modules outside the repository that a file imports, itself or by way of others. */

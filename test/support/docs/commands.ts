@@ -65,8 +65,7 @@ function problemWithPnpm(args: readonly string[]): string | undefined {
 }
 
 function problemWithNpm([command, ...args]: readonly string[], document: string): string | undefined {
-  // npm's own, for the reader's package.json
-  if (command === "ci" || command === "init" || command === "pkg") return undefined;
+  if (["ci", "init", "pkg", "prune"].includes(command ?? "")) return undefined; // npm's own, for the reader's package.json
   if (command !== "install") {
     const script = command === "run" ? args[0] : command;
     const problems = foldersOf(document).map((folder) =>
