@@ -65,7 +65,8 @@ function problemWithPnpm(args: readonly string[]): string | undefined {
 }
 
 function problemWithNpm([command, ...args]: readonly string[], document: string): string | undefined {
-  if (["ci", "init", "pkg", "prune"].includes(command ?? "")) return undefined; // npm's own, for the reader's package.json
+  // npm's own, for the reader's package.json
+  if (["ci", "init", "pkg", "prune"].includes(command ?? "")) return undefined;
   if (command !== "install") {
     const script = command === "run" ? args[0] : command;
     const problems = foldersOf(document).map((folder) =>
