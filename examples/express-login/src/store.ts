@@ -60,7 +60,7 @@ async function onRedis(url: string, namespace: string): Promise<Kept> {
     sessions: new RedisStore({ client, prefix: `${namespace}:session:`, disableTouch: true }),
     release() {
       client.unref(); // not close(): see `release`
-      setTimeout(() => client.destroy(), 30_000).unref(); // while Redis is away it would go on connecting
+      setTimeout(() => client.destroy(), 40_000).unref(); // while Redis is away it would go on connecting
     },
   };
 }

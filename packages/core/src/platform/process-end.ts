@@ -24,11 +24,14 @@ export function endsWithin(ms: number): Promise<boolean> {
   });
 }
 
-/** In a browser there is no process, and the process of other runtimes may send no events. */
 function listen(): void {
   if (isListening) return;
   isListening = true;
-  globalThis.process?.on?.("beforeExit", () => {
-    for (const end of [...pauses]) end();
-  });
+  try {
+    globalThis.process?.on?.("beforeExit", () => {
+      for (const end of [...pauses]) end();
+    });
+  } catch {
+    // Next's Edge Runtime has a `process.on` that throws. In a browser there is no process.
+  }
 }

@@ -61,27 +61,10 @@ test("an endpoint that never answers keeps no script alive once nobody waits", (
   ).toEqual({ status: 0, signal: null, stdout: "a\n", stderr: "" });
 });
 
-test("a store that refuses a rotated token for some seconds gets it before the script ends", () => {
+test("a store that takes writes again within half a minute gets every rotated token before the script ends", () => {
   expect(
     run(`${storeThatFails}
-      const pos = retailPos({
-        ...away,
-        observe({ type }) {
-          if (type !== "unsaved") return;
-          console.log(type);
-          setTimeout(() => { isAway = false; }, 500).unref();
-        },
-      });
-      await connectAndLeave(pos, ["shop"]);
-      console.log((await pos.tokens("shop").token()).value);
-    `),
-  ).toEqual({ status: 0, signal: null, stdout: "unsaved\na2\nsaved 2\n", stderr: "" });
-});
-
-test("a store that comes back while the script is about to end gets every rotated token", () => {
-  expect(
-    run(`${storeThatFails}
-      // Twenty times as fast, because the script stays for half a minute before it is about to end.
+      // Twenty times as fast.
       const { setTimeout, performance } = globalThis;
       const monotonic = performance.now.bind(performance);
       globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms / 20, ...rest);
@@ -93,7 +76,7 @@ test("a store that comes back while the script is about to end gets every rotate
       await Promise.all(names.map((name) => pos.tokens(name).token()));
       process.once("beforeExit", () => {
         console.log("about to end");
-        setTimeout(() => { isAway = false; }, 200).unref();
+        globalThis.setTimeout(() => { isAway = false; }, 25_000).unref();
       });
     `),
   ).toEqual({ status: 0, signal: null, stdout: "about to end\nsaved 24\n", stderr: "" });
