@@ -22,6 +22,11 @@ beforeEach(async () => {
     else asked.push({ host, answer: (error) => (error ? done(error) : done(null, ...found)) });
   };
   vi.spyOn(dns, "lookup").mockImplementation(lookup as typeof dns.lookup);
+  for (const family of ["resolve4", "resolve6"] as const)
+    vi.spyOn(dns.promises.Resolver.prototype, family).mockImplementation(async (host: string) => {
+      if (host.startsWith("real") && family === "resolve4") return [];
+      throw unknownHost;
+    });
   fetch = retailFetch();
 });
 afterEach(async () => {
@@ -58,6 +63,25 @@ test("exchanges ask for one name at a time; a renewal and a call ask at once", a
     asked[index]?.answer(null);
     expect(await (await exchanges[index])?.text()).toBe("ok");
   }
+});
+
+test("a name that DNS knows does not wait behind names that it does not know", async () => {
+  const forged = Promise.allSettled(["a", "b", "c"].map(exchangeAt));
+  await vi.waitUntil(() => asked.length === 1);
+  const real = exchangeAt("real");
+  const resolve6 = vi.mocked(dns.promises.Resolver.prototype.resolve6);
+  await vi.waitUntil(() => resolve6.mock.calls.flat().includes("real.example"));
+  await new Promise(setImmediate);
+  asked[0]?.answer(unknownHost);
+  await vi.waitUntil(() => asked.length === 2);
+  expect(asked[1]?.host).toBe("real.example");
+  asked[1]?.answer(null);
+  expect(await (await real).text()).toBe("ok");
+  for (const index of [2, 3]) {
+    await vi.waitUntil(() => asked.length === index + 1);
+    asked[index]?.answer(unknownHost);
+  }
+  expect((await forged).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
 });
 
 test("the exchanges are core's", async () => {
