@@ -1,4 +1,4 @@
-import dns from "node:dns";
+import dns, { type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 
 /** By then core has given up the exchange: it waits so long by default. */
@@ -13,13 +13,16 @@ interface Lookup {
 const waiting: Lookup[] = [];
 let isUnderWay = false;
 
-/** Asks the network only, and none of the threads that `dns.lookup` needs. */
+/** Asks the network only, and needs none of the threads of `dns.lookup`. */
 const resolver = new dns.promises.Resolver({ timeout: 2000, tries: 1 });
 
 /**
  * Looks up one name at a time: the hosts of exchanges. A stranger's callbacks name retailers that do not exist. Node
  * looks up two names at a time (by default: half of its threads), also those of calls that have ended, and renewals
- * would wait behind them. Names that DNS knows need not wait behind names that it does not know.
+ * would wait behind them.
+ *
+ * So that logins do not wait behind them either, a name that has to wait is asked for in DNS as well, and leaves the
+ * line if it is there. Names that only the machine knows (`/etc/hosts`) stay in line.
  */
 export const oneAtATime: LookupFunction = (host, options, done) => {
   const answer: typeof done = (...answered) => {
@@ -40,17 +43,27 @@ export const oneAtATime: LookupFunction = (host, options, done) => {
   };
   waiting.push(lookup);
   next();
-  if (waiting.includes(lookup)) void putFirstIfKnown(host, lookup);
+  if (waiting.includes(lookup)) void leaveWith(addressesInDns(host));
+
+  async function leaveWith(asked: Promise<LookupAddress[]>): Promise<void> {
+    const addresses = await asked;
+    const [first] = addresses;
+    const place = waiting.indexOf(lookup);
+    if (!first || place < 0) return;
+    waiting.splice(place, 1);
+    if (options.all) done(null, addresses);
+    else done(null, first.address, first.family);
+  }
 };
 
-async function putFirstIfKnown(host: string, lookup: Lookup): Promise<void> {
-  const addresses = [resolver.resolve4(host), resolver.resolve6(host)];
-  const isKnown = await Promise.any(addresses).then(
-    () => true,
-    () => false,
-  );
-  const place = waiting.indexOf(lookup);
-  if (isKnown && place > 0) waiting.unshift(...waiting.splice(place, 1));
+/** None if DNS does not know the name, or does not answer. */
+async function addressesInDns(host: string): Promise<LookupAddress[]> {
+  const families = [4, 6].map(async (family) => {
+    const addresses = await (family === 4 ? resolver.resolve4(host) : resolver.resolve6(host));
+    return addresses.map((address) => ({ address, family }));
+  });
+  const answers = await Promise.allSettled(families);
+  return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
 }
 
 function next(): void {
