@@ -695,6 +695,18 @@ describe("over HTTP/2", () => {
     await cancelled.promise;
   });
 
+  test("an answer that breaks off ends its stream with an error", async () => {
+    const body = () =>
+      ReadableStream.from(
+        (async function* () {
+          yield new TextEncoder().encode("half");
+          throw new Error("the API broke off");
+        })(),
+      );
+    const { ask } = await http2(nodeHandler(() => new Response(body())));
+    await expect(text(ask({}))).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
+  });
+
   test("an answer of 8 MB leaves whole", async () => {
     const body = () => ReadableStream.from(Array.from({ length: 128 }, () => new Uint8Array(65_536)));
     const { ask } = await http2(nodeHandler(() => new Response(body())));

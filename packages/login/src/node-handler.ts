@@ -13,6 +13,9 @@ export interface NodeHandlerOptions {
   onError?: ((error: unknown, res: ServerResponse) => void) | undefined;
 }
 
+/** RFC 9113, 7. */
+const HTTP2_INTERNAL_ERROR = 2;
+
 /** Methods that `Request` refuses. */
 const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 
@@ -59,12 +62,19 @@ export function nodeHandler(
       await send(await answerOf(handler, req, left), req, res, left);
     } catch (error) {
       if (res.writableEnded) return; // an answer of somebody else's, and whole
-      if (res.headersSent) return void res.destroy(); // half an answer must not pass for a whole one
+      if (res.headersSent) return breakOff(res);
       if (!onError) throw error;
       for (const name of res.getHeaderNames()) res.removeHeader(name); // one of them may be what failed
       onError(error, res);
     }
   };
+}
+
+/** Half an answer must not pass for a whole one: on HTTP/2 a stream that is only destroyed ends as a whole one does. */
+function breakOff(res: ServerResponse): void {
+  const { stream } = res as { stream?: { close(code: number): void } }; // of HTTP/2
+  if (stream) stream.close(HTTP2_INTERNAL_ERROR);
+  else res.destroy();
 }
 
 /** Aborts when the browser leaves before its answer has ended. */
