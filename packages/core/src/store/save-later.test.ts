@@ -36,19 +36,30 @@ test("a process that is about to end stays for half a minute of tries", async ()
   await vi.advanceTimersByTimeAsync(40_000);
   process.emit("beforeExit", 0);
   expect(await triesWithin(60, held)).toEqual([0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30]);
-  expect(vi.getTimerCount()).toBe(0);
+  process.emit("beforeExit", 0);
+  expect(await triesWithin(20, held)).toEqual([]);
+});
+
+test("a process that lives on tries again, and stays again when it is about to end later", async () => {
+  const held = unsaved();
+  void saveLater(held);
+  await vi.advanceTimersByTimeAsync(0);
+  process.emit("beforeExit", 0);
+  await vi.advanceTimersByTimeAsync(90_000);
+  expect(await triesWithin(3, held)).toEqual([2]);
+  process.emit("beforeExit", 0);
+  expect(await triesWithin(5, held)).toEqual([0, 3]);
 });
 
 test("it stays no longer than until a try succeeds", async () => {
   const held = unsaved();
-  const end = saveLater(held);
+  void saveLater(held);
   await vi.advanceTimersByTimeAsync(0);
   held.saveAgain.mockImplementation(async () => {
     held.isUnsaved = false;
   });
   process.emit("beforeExit", 0);
-  await end;
-  expect(vi.getTimerCount()).toBe(0);
+  expect(await triesWithin(60, held)).toEqual([0]);
 });
 
 test("it does not stay for a mark, but for a rotated token that came since", async () => {

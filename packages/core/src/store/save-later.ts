@@ -1,6 +1,6 @@
 import { longestPauseAfter } from "../platform/pauses.js";
 import { endsWithin } from "../platform/process-end.js";
-import { sleep } from "../platform/timers.js";
+import { sleep, unref } from "../platform/timers.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 
 /** A process that has nothing else to do stays for so long. */
@@ -8,6 +8,9 @@ const STAYS_MS = 30_000;
 
 /** Meanwhile it tries so often. */
 const AGAIN_MS = 3000;
+
+/** After that nothing keeps it alive for so long. If it lives on, tries go on. */
+const MAY_END_MS = 60_000;
 
 interface Unsaved {
   readonly isUnsaved: boolean;
@@ -22,8 +25,11 @@ interface Unsaved {
 export async function saveLater(held: Unsaved): Promise<void> {
   for (let tries = 1; held.isUnsaved; tries += 1) {
     const isEnding = await endsWithin(longestPauseAfter(tries));
-    if (isEnding) return stay(held);
-    await held.saveAgain();
+    if (!isEnding) await held.saveAgain();
+    else {
+      await stay(held);
+      await new Promise((resolve) => unref(setTimeout(resolve, MAY_END_MS)));
+    }
   }
 }
 
