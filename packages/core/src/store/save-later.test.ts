@@ -74,11 +74,13 @@ test("it does not stay for a mark, but for a rotated token that came since", asy
 });
 
 test("tries go on if the process takes no listeners, as in Next's Edge Runtime", async () => {
+  vi.useRealTimers(); // modules that are loaded keep them, also for the tests of other files
   vi.resetModules();
   vi.spyOn(process, "on").mockImplementation(() => {
     throw new Error("not supported in the Edge Runtime");
   });
   const fresh = await import("./save-later.js");
+  vi.useFakeTimers();
   const held = unsaved();
   void fresh.saveLater(held);
   expect(await triesWithin(3, held)).toEqual([1, 3]);
