@@ -25,6 +25,8 @@ beforeEach(async () => {
   for (const family of ["resolve4", "resolve6"] as const)
     vi.spyOn(dns.promises.Resolver.prototype, family).mockImplementation(async (host: string) => {
       if (host.startsWith("real") && family === "resolve4") return ["127.0.0.1"];
+      if (host.startsWith("late") && family === "resolve4") throw timeout;
+      if (host.startsWith("late")) return ["::1"];
       throw unknownHost;
     });
   fetch = retailFetch();
@@ -42,6 +44,7 @@ const exchangeAt = (host: string) =>
     method: "POST",
     body: new URLSearchParams({ grant_type: "authorization_code", code: "forged" }),
   });
+const timeout = Object.assign(new Error("queryA ETIMEOUT"), { code: "ETIMEOUT" });
 const unknownHost = Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" });
 
 test("exchanges ask for one name at a time; a renewal and a call ask at once", async () => {
@@ -74,6 +77,30 @@ test("a name that DNS knows does not wait behind names that it does not know", a
   await vi.waitUntil(() => asked.length === 2);
   asked[1]?.answer(unknownHost);
   expect((await forged).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+});
+
+test("a name whose IPv4 addresses DNS did not tell in time stays in line", async () => {
+  const both = Promise.allSettled(["a", "late"].map(exchangeAt));
+  await vi.waitUntil(() => vi.mocked(dns.promises.Resolver.prototype.resolve6).mock.calls.length === 1);
+  await new Promise(setImmediate);
+  for (const index of [0, 1]) {
+    await vi.waitUntil(() => asked.length === index + 1);
+    asked[index]?.answer(unknownHost);
+  }
+  expect(asked.map(({ host }) => host)).toEqual(["a.example", "late.example"]);
+  expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+});
+
+test("each name that waits has a resolver of its own", async () => {
+  const forged = Promise.allSettled(["a", "b", "c"].map(exchangeAt));
+  const { mock } = vi.mocked(dns.promises.Resolver.prototype.resolve4);
+  await vi.waitUntil(() => mock.contexts.length === 2);
+  expect(new Set(mock.contexts).size).toBe(2);
+  for (const index of [0, 1, 2]) {
+    await vi.waitUntil(() => asked.length === index + 1);
+    asked[index]?.answer(unknownHost);
+  }
+  await forged;
 });
 
 test("the exchanges are core's", async () => {

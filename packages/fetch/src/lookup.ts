@@ -13,8 +13,8 @@ interface Lookup {
 const waiting: Lookup[] = [];
 let isUnderWay = false;
 
-/** Asks the network only, and needs none of the threads of `dns.lookup`. */
-const resolver = new dns.promises.Resolver({ timeout: 2000, tries: 1 });
+/** Answers that say that a name, or its addresses of one family, are not there. */
+const NOT_THERE = ["ENODATA", "ENOTFOUND"];
 
 /**
  * Looks up one name at a time: the hosts of exchanges. A stranger's callbacks name retailers that do not exist. Node
@@ -56,14 +56,19 @@ export const oneAtATime: LookupFunction = (host, options, done) => {
   }
 };
 
-/** None if DNS does not know the name, or does not answer. */
+/**
+ * None if DNS does not know the name, or does not answer: with IPv6 only, a machine with IPv4 only would reach nothing.
+ * This asks the network only, and needs none of the threads of `dns.lookup`. Each name has a resolver of its own,
+ * because a shared one waits for an answer only a little longer than it waited for the last ones.
+ */
 async function addressesInDns(host: string): Promise<LookupAddress[]> {
-  const families = [4, 6].map(async (family) => {
-    const addresses = await (family === 4 ? resolver.resolve4(host) : resolver.resolve6(host));
-    return addresses.map((address) => ({ address, family }));
-  });
-  const answers = await Promise.allSettled(families);
-  return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  const resolver = new dns.promises.Resolver({ timeout: 2000, tries: 1 });
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  if (v4.status === "rejected" && !NOT_THERE.includes(v4.reason.code)) return [];
+  return [
+    ...(v4.status === "fulfilled" ? v4.value.map((address) => ({ address, family: 4 })) : []),
+    ...(v6.status === "fulfilled" ? v6.value.map((address) => ({ address, family: 6 })) : []),
+  ];
 }
 
 function next(): void {
