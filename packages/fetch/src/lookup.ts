@@ -43,10 +43,10 @@ export const oneAtATime: LookupFunction = (host, options, done) => {
   };
   waiting.push(lookup);
   next();
-  if (waiting.includes(lookup)) void leaveWith(addressesInDns(host));
+  if (waiting.includes(lookup)) void leaveIfKnown();
 
-  async function leaveWith(asked: Promise<LookupAddress[]>): Promise<void> {
-    const addresses = await asked;
+  async function leaveIfKnown(): Promise<void> {
+    const addresses = await addressesInDns(host);
     const [first] = addresses;
     const place = waiting.indexOf(lookup);
     if (!first || place < 0) return;

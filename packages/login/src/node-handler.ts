@@ -70,7 +70,7 @@ export function nodeHandler(
   };
 }
 
-/** Half an answer must not pass for a whole one: on HTTP/2 a stream that is only destroyed ends as a whole one does. */
+/** Half an answer must not pass for a whole one. On HTTP/2 that takes an error code: `destroy` ends without one. */
 function breakOff(res: ServerResponse): void {
   const { stream } = res as { stream?: { close(code: number): void } }; // of HTTP/2
   if (stream) stream.close(HTTP2_INTERNAL_ERROR);

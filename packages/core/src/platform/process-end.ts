@@ -1,7 +1,7 @@
 import { unref } from "./timers.js";
 
 /** The pauses that end if the process is about to end. They share one listener, because Node warns of more than ten. */
-const pauses = new Set<() => void>();
+const pauses = new Set<(isEnding: boolean) => void>();
 let isListening = false;
 
 /**
@@ -15,12 +15,11 @@ export function endsWithin(ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (isEnding: boolean) => {
       clearTimeout(timer);
-      pauses.delete(early);
+      pauses.delete(end);
       resolve(isEnding);
     };
-    const early = () => end(true);
     const timer = unref(setTimeout(end, ms, false));
-    pauses.add(early);
+    pauses.add(end);
   });
 }
 
@@ -29,7 +28,7 @@ function listen(): void {
   isListening = true;
   try {
     globalThis.process?.on?.("beforeExit", () => {
-      for (const end of [...pauses]) end();
+      for (const end of pauses) end(true);
     });
   } catch {
     // Next's Edge Runtime has a `process.on` that throws. In a browser there is no process.

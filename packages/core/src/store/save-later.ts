@@ -1,4 +1,4 @@
-import { longestPauseAfter } from "../platform/pauses.js";
+import { LONGEST_PAUSE_MS, longestPauseAfter } from "../platform/pauses.js";
 import { endsWithin } from "../platform/process-end.js";
 import { sleep, unref } from "../platform/timers.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
@@ -8,9 +8,6 @@ const STAYS_MS = 30_000;
 
 /** Meanwhile it tries so often. */
 const AGAIN_MS = 3000;
-
-/** After that nothing keeps it alive for so long. If it lives on, tries go on. */
-const MAY_END_MS = 60_000;
 
 interface Unsaved {
   readonly isUnsaved: boolean;
@@ -28,7 +25,8 @@ export async function saveLater(held: Unsaved): Promise<void> {
     if (!isEnding) await held.saveAgain();
     else {
       await stay(held);
-      await new Promise((resolve) => unref(setTimeout(resolve, MAY_END_MS)));
+      // Nothing keeps the process alive now. If it lives on all the same, tries go on.
+      await new Promise((resolve) => unref(setTimeout(resolve, LONGEST_PAUSE_MS)));
     }
   }
 }
