@@ -53,7 +53,7 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
     isStopped: () => boolean,
   ): Promise<Outcome | "cut off" | undefined> {
     try {
-      const stored = await held.look(held.asked, 0);
+      const stored = await held.look();
       if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(held, stored)) return undefined;
       if (isStopped()) return "cut off";
       return await outcomeOf(held, stored);

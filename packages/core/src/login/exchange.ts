@@ -72,7 +72,7 @@ export function exchanges(options: ExchangeOptions) {
   /** Loads the retailer's set, with the `limitedUntil` of any process. The store reports its own failures. */
   function look(retailer: DomainPrefix): Promise<TokenSet | undefined> {
     const held = retailers.of(retailer);
-    return held.look(held.asked, 0).catch(() => undefined);
+    return held.look().catch(() => undefined);
   }
 
   function throwIfLimited(retailer: DomainPrefix): void {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { endRequestOf } from "../../testing/ended-request.js";
-import { Progress, SharedWork, STUCK } from "./progress.js";
+import { Once, Progress, STUCK } from "./progress.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -68,30 +68,58 @@ test("after a standstill of this thread, a step that goes on within the next sec
   expect(wait.end).toBe("waits");
 });
 
-describe("work that several requests wait for", () => {
+describe("work that is done once for all who ask for it", () => {
   const failure = new Error("failed");
+  const until = <T>(work: Promise<T>) => vi.fn(() => work);
 
-  test("settles for each of them as it does by itself", async () => {
-    const done = new SharedWork(new Progress(10_000), Promise.resolve("done"));
-    expect(await Promise.all([done.wait(), done.wait()])).toEqual(["done", "done"]);
-    const failed = new SharedWork(new Progress(10_000), Promise.reject(failure));
-    await expect(failed.wait()).rejects.toBe(failure);
-    await expect(failed.wait()).rejects.toBe(failure);
+  test("settles for each of them as it does by itself, and is begun at once", async () => {
+    for (const end of [Promise.resolve("done"), Promise.reject(failure)]) {
+      const [once, begin] = [new Once<unknown>(), until(end)];
+      const all = [once.join(10_000, begin), once.join(10_000, begin), once.join(10_000, begin)];
+      expect([begin.mock.calls.length, once.isUnderWay]).toEqual([1, true]);
+      const ends = await Promise.allSettled(all);
+      expect(new Set(ends.map((one) => JSON.stringify(one))).size).toBe(1);
+      expect([begin.mock.calls.length, once.isUnderWay]).toEqual([1, false]);
+    }
+  });
+
+  test("who waits for its end joins what began since, with all who did so", async () => {
+    const once = new Once<string>();
+    let end = (_: string) => {};
+    void once.join(10_000, () => new Promise((resolve) => (end = resolve)));
+    const begin = until(Promise.resolve("the next"));
+    const late = [1, 2, 3].map(() => once.ended().then(() => once.join(10_000, begin)));
+    end("the first");
+    expect(await Promise.all(late)).toEqual(Array(3).fill("the next"));
+    expect(begin).toHaveBeenCalledTimes(1);
+  });
+
+  test("that is stuck is begun anew, once for all who wait", async () => {
+    const once = new Once<string>();
+    void once.join(10_000, () => never);
+    const begin = until(new Promise<string>((resolve) => setTimeout(resolve, 12_000, "anew")));
+    const all = Promise.all([once.join(10_000, begin), once.join(10_000, begin)]);
+    await vi.advanceTimersByTimeAsync(12_000);
+    expect(await all).toEqual(["anew", "anew"]);
+    expect(begin).toHaveBeenCalledTimes(1);
   });
 
   test("is stuck as soon as the runtime says that its request has ended", async () => {
+    const once = new Once<string>();
     const work = new Promise<never>(() => {});
-    const shared = new SharedWork(new Progress(10_000), work);
+    void once.join(10_000, () => work);
     endRequestOf(work);
-    expect(await Promise.all([shared.wait(), shared.wait()])).toEqual([STUCK, STUCK]);
+    expect(await once.join(10_000, async () => "anew")).toBe("anew");
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("is stuck if it failed and the runtime says something else", async () => {
-    const work = Promise.reject(failure);
-    const shared = new SharedWork(new Progress(10_000), work);
-    await expect(shared.wait()).rejects.toBe(failure);
-    endRequestOf(work);
-    expect(await shared.wait()).toBe(STUCK);
+    const once = new Once<string>();
+    let fail = (_: Error) => {};
+    const work = new Promise<string>((_, reject) => (fail = reject));
+    once.join(10_000, () => work).catch(() => {});
+    const joined = once.join(10_000, async () => "anew");
+    fail(failure);
+    await expect(joined).rejects.toBe(failure);
   });
 });

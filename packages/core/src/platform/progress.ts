@@ -57,23 +57,65 @@ export class Progress {
 
 const always = () => true;
 
-/** Work that several callers wait for, each perhaps in a request of its own. */
-export class SharedWork<T> {
+/** Work that is under way, and how it failed: a runtime that ends its request rejects the waits of others. */
+interface Work<T> {
   readonly progress: Progress;
   readonly result: Promise<T>;
-  /** Noted in the request that does the work. A runtime that ends this request rejects the waits of the others. */
-  #failure: { readonly error: unknown } | undefined;
+  failure?: { readonly error: unknown };
+}
 
-  constructor(progress: Progress, result: Promise<T>) {
-    this.progress = progress;
-    this.result = result;
-    result.catch((error: unknown) => {
-      this.#failure = { error };
-    });
+/** Work that is done once for all who ask for it at the same time, each perhaps in a request of its own. */
+export class Once<T> {
+  #work: Work<T> | undefined = undefined;
+
+  /** Whether the work is under way, or was and is stuck. */
+  get isUnderWay(): boolean {
+    return this.#work !== undefined;
   }
 
-  /** Settles as the work does, or with {@link STUCK}, also if the runtime has ended the work. */
-  wait(): Promise<T | typeof STUCK> {
-    return this.progress.wait(this.result, (error) => this.#failure?.error === error);
+  get isOverdue(): boolean {
+    return this.#work?.progress.isOverdue ?? false;
+  }
+
+  /**
+   * Joins the work that is under way, or begins it at once. What is stuck is begun anew.
+   *
+   * @param mayTakeMs how long the work may take until it is at its next step.
+   */
+  join(mayTakeMs: number, begin: (progress: Progress) => Promise<T>): Promise<T> {
+    return this.#work ? this.#joined(this.#work, mayTakeMs, begin) : this.#begun(mayTakeMs, begin);
+  }
+
+  /** The end of the work that is under way now. Who calls {@link join} then joins only what began since. */
+  async ended(): Promise<void> {
+    if (this.#work) await this.#end(this.#work).catch(() => {});
+  }
+
+  async #joined(work: Work<T>, mayTakeMs: number, begin: (progress: Progress) => Promise<T>): Promise<T> {
+    const end = await this.#end(work);
+    return end === STUCK ? this.join(mayTakeMs, begin) : end;
+  }
+
+  async #end(work: Work<T>): Promise<T | typeof STUCK> {
+    const end = await work.progress.wait(work.result, (error) => work.failure?.error === error);
+    if (end === STUCK) this.#over(work);
+    return end;
+  }
+
+  #begun(mayTakeMs: number, begin: (progress: Progress) => Promise<T>): Promise<T> {
+    const progress = new Progress(mayTakeMs);
+    const result = begin(progress);
+    const work: Work<T> = { progress, result };
+    this.#work = work;
+    const failed = (error: unknown) => {
+      work.failure = { error };
+      this.#over(work);
+    };
+    result.then(() => this.#over(work), failed);
+    return result;
+  }
+
+  #over(work: Work<T>): void {
+    if (this.#work === work) this.#work = undefined;
   }
 }

@@ -9,17 +9,18 @@ import {
 import { checkStored, quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
-import { type CompareAndSet, compareAndSet, notSaved } from "./compare-and-set.js";
+import { compareAndSet, notSaved, type Put } from "./compare-and-set.js";
 import { storeAnswer } from "./store-failure.js";
 
-/** The store as the rest of core uses it. It checks every answer, shows no secret in errors, and retries saves. */
-export interface CheckedStore extends CompareAndSet {
+/** The store as the rest of core uses it. It checks every answer, and shows no secret in errors. */
+export interface CheckedStore {
   /** @throws {StoredTokensError} the record is no token set of this retailer and this application. */
   load(domainPrefix: DomainPrefix, held: TokenSet | undefined): Promise<TokenSet | undefined>;
   /** Replaces the stored set, if there is one. */
   save(set: TokenSet): Promise<void>;
-  /** Does the same as `put`, but does not report a failure: the first attempt to save this set has reported it. */
-  putQuietly(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
+  readonly put: Put;
+  /** Does the same as `put`, but does not report a failure: a set that the store does not take is tried many times. */
+  readonly putQuietly: Put;
   remove(domainPrefix: DomainPrefix): Promise<void>;
   /** One page. Entries that are no valid status are reported and left out. `undefined` if the store has no `list`. */
   readonly list: ((ask: PageAsk) => Promise<Page>) | undefined;
@@ -36,13 +37,12 @@ export function checkedStore(
   versions: Versions,
   failed: (error: StoreFailedError) => void,
 ): CheckedStore {
-  const { put, putPatiently } = compareAndSet(store, load);
+  const put = compareAndSet(store, load);
 
   return {
     load: reporting(load),
     save: reporting(save),
     put: reporting(put),
-    putPatiently: reporting(putPatiently),
     putQuietly: put,
     remove: reporting(remove),
     list: typeof store.list === "function" ? reporting(list) : undefined,

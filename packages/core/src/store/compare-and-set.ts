@@ -1,44 +1,25 @@
-import { sleep } from "../platform/timers.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { StoreFailedError } from "../vocabulary/errors.js";
 import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
-import { isNoAnswer, storeAnswer } from "./store-failure.js";
+import { storeAnswer } from "./store-failure.js";
 
-/** Saves that replace only the sets that they were made from, and never what another process stored. */
-export interface CompareAndSet {
-  /**
-   * Saves `next` if the store holds one of `replacing`. There are several after a failed save, because the store may
-   * have saved any of them.
-   *
-   * @returns the set that the store holds afterwards: `next`, or one that another process stored; `undefined` if the
-   * retailer was disconnected.
-   * @throws {StoreFailedError | StoredTokensError}
-   */
-  put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined>;
-  /**
-   * Does the same as `put`, and tries again for about three seconds if the store fails (behaviour 9).
-   *
-   * @param tries called before each try: some drivers hold up the whole thread for seconds in one.
-   */
-  putPatiently(
-    next: TokenSet,
-    replacing: readonly TokenSet[],
-    tries?: () => void,
-  ): Promise<TokenSet | undefined>;
-}
-
-/** The pauses between the tries. */
-const AGAIN_AFTER_MS = [50, 150, 400, 900, 1500];
+/**
+ * Saves `next` if the store holds one of `replacing`, and never replaces what another process stored. There are several
+ * after a failed save, because the store may have saved any of them.
+ *
+ * @returns the set that the store holds afterwards: `next`, or one that another process stored; `undefined` if the
+ * retailer was disconnected.
+ * @throws {StoreFailedError | StoredTokensError}
+ */
+export type Put = (next: TokenSet, replacing: readonly TokenSet[]) => Promise<TokenSet | undefined>;
 
 /** @param load reads and checks the stored record. */
 export function compareAndSet(
   store: TokenStore,
   load: (domainPrefix: DomainPrefix, held: TokenSet) => Promise<TokenSet | undefined>,
-): CompareAndSet {
-  return { put, putPatiently };
-
-  async function put(next: TokenSet, replacing: readonly TokenSet[]): Promise<TokenSet | undefined> {
+): Put {
+  return async (next, replacing) => {
     let tried = replacing[0];
     for (;;) {
       const { domainPrefix } = next;
@@ -50,25 +31,7 @@ export function compareAndSet(
       if (!stored || !mayReplace(stored, replacing, next)) return stored;
       tried = stored;
     }
-  }
-
-  async function putPatiently(
-    next: TokenSet,
-    replacing: readonly TokenSet[],
-    tries?: () => void,
-  ): Promise<TokenSet | undefined> {
-    for (const pauseMs of AGAIN_AFTER_MS) {
-      tries?.();
-      try {
-        return await put(next, replacing);
-      } catch (error) {
-        if (isNoAnswer(error)) throw error; // the caller has waited five seconds already
-        await sleep(pauseMs);
-      }
-    }
-    tries?.();
-    return put(next, replacing);
-  }
+  };
 }
 
 /**

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { TokenSet } from "../vocabulary/token-set.js";
 import { saveLater } from "./save-later.js";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -9,8 +8,8 @@ afterEach(() => {
 });
 
 /** A set that the store does not take. */
-function unsaved(set: Partial<TokenSet> = {}) {
-  return { isUnsaved: true, set: set as TokenSet, saveAgain: vi.fn(async () => {}) };
+function unsaved() {
+  return { isUnsaved: true, saveAgain: vi.fn(async () => {}) };
 }
 
 /** After how many seconds each try came. */
@@ -60,17 +59,6 @@ test("it stays no longer than until a try succeeds", async () => {
   });
   process.emit("beforeExit", 0);
   expect(await triesWithin(60, held)).toEqual([0]);
-});
-
-test("it does not stay for a mark, but for a rotated token that came since", async () => {
-  const mark = unsaved({ refusedAt: 1 });
-  const since = unsaved({ refusedAt: 1 });
-  void saveLater(mark);
-  void saveLater(since);
-  since.set = {} as TokenSet;
-  process.emit("beforeExit", 0);
-  expect(await triesWithin(6, mark)).toEqual([]);
-  expect(since.saveAgain).toHaveBeenCalledTimes(3);
 });
 
 test("tries go on if the process takes no listeners, as in Next's Edge Runtime", async () => {

@@ -1,7 +1,6 @@
 import { LONGEST_PAUSE_MS, longestPauseAfter } from "../platform/pauses.js";
 import { endsWithin } from "../platform/process-end.js";
 import { sleep, unref } from "../platform/timers.js";
-import type { TokenSet } from "../vocabulary/token-set.js";
 
 /** A process that has nothing else to do stays for so long. */
 const STAYS_MS = 30_000;
@@ -11,8 +10,7 @@ const AGAIN_MS = 3000;
 
 interface Unsaved {
   readonly isUnsaved: boolean;
-  readonly set: TokenSet | undefined;
-  saveAgain(): Promise<void>;
+  saveAgain(): Promise<unknown>;
 }
 
 /**
@@ -31,13 +29,12 @@ export async function saveLater(held: Unsaved): Promise<void> {
   }
 }
 
-/** Keeps the process alive, but not for a mark that a refresh token was refused. */
+/** Keeps the process alive. */
 async function stay(held: Unsaved): Promise<void> {
   const staysUntil = performance.now() + STAYS_MS;
-  const hasToStay = () => held.isUnsaved && held.set?.refusedAt === undefined;
-  while (hasToStay()) {
+  for (;;) {
     await held.saveAgain();
-    if (!hasToStay() || performance.now() >= staysUntil) return;
+    if (!held.isUnsaved || performance.now() >= staysUntil) return;
     await sleep(AGAIN_MS);
   }
 }

@@ -59,8 +59,8 @@ export function doingOf(operation: StoreOperation, domainPrefix: string | undefi
 /** Without a limit, some database clients queue commands as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 
-/** So long may a step take that loads and saves: three seconds of tries, or a load and a save that both say nothing. */
-export const STORE_MAY_TAKE_MS: number = 2 * ANSWER_WITHIN_MS + 3000;
+/** So long may a step take that loads and saves: a load and a save that both say nothing, and a little more. */
+export const STORE_MAY_TAKE_MS: number = 2 * ANSWER_WITHIN_MS + 1000;
 
 /**
  * Asks the store, and waits five seconds at most.

@@ -8,31 +8,25 @@ import type { AccessToken, TokenSet } from "../vocabulary/token-set.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
 import type { Renewals } from "./renewals.js";
 
-export interface AwaitedTokenOptions {
-  renewals: Renewals;
-  /** Hands out the token of a set that lives. */
-  serve(held: HeldTokens, set: TokenSet): AccessToken;
-  clock: () => number;
-}
-
 /**
  * The token of a caller whom the copy does not serve at once: it waits for a look at the store, for a renewal, or both.
  *
+ * @param serve hands out the token of a set that lives.
  * @returns a function; its `rejected` is the access token that the API rejected, if the caller reports one.
  */
-export function awaitedTokens({
-  renewals,
-  serve,
-  clock,
-}: AwaitedTokenOptions): (held: HeldTokens, rejected: string | undefined) => Promise<AccessToken> {
-  return (held, rejected) => obtain(held, rejected);
+export function awaitedTokens(
+  renewals: Renewals,
+  serve: (held: HeldTokens, set: TokenSet) => AccessToken,
+  clock: () => number,
+): (held: HeldTokens, rejected: string | undefined) => Promise<AccessToken> {
+  return obtain;
 
   async function obtain(held: HeldTokens, rejected: string | undefined): Promise<AccessToken> {
     for (let isLater = false; ; isLater = true) {
-      const set = ofCopy(held, rejected) ?? (await current(held, rejected));
+      const set = ofCopy(held, rejected) ?? (await found(held, rejected));
       if (held.isLive(set)) return serve(held, set);
       const isJoining = held.isRenewing;
-      const reason = isJoining ? undefined : renewals.blocked(set);
+      const reason = isJoining ? undefined : renewals.blocked(held, set);
       if (reason) throw reason;
       const token = await outcome(held, renewals.renew(held, set), isJoining && !isLater);
       if (token) return token;
@@ -53,7 +47,7 @@ export function awaitedTokens({
       return isGood && !held.isRejected(access.value) ? access : undefined;
     } catch (error) {
       // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
-      if (held.standIn) return held.standIn.access;
+      if (held.liveAccess) return held.liveAccess;
       // It was refused before the token's end, and this caller came at the end: the next renewal is no longer early.
       if (error instanceof RefusedEarlyError) return undefined;
       // A renewal that began before this call may not know of a login that came between; the next one began later.
@@ -62,36 +56,27 @@ export function awaitedTokens({
     }
   }
 
-  /** This process's copy, if it is to be used. At once: so the first of many callers begins the renewal for all. */
+  /**
+   * What this process holds, if it may be trusted and serves this caller, or if a renewal of it may. At once: so the
+   * first of many callers begins the renewal for all; and others, whose look is answered before this caller's, are not
+   * handed a token that this caller reports.
+   */
   function ofCopy(held: HeldTokens, rejected: string | undefined): TokenSet | undefined {
-    const set = rejected === undefined && held.isTrusted() ? held.set : undefined;
-    return set && isUsable(held, set) ? set : undefined;
-  }
-
-  /** Whether a set serves this caller, or a renewal of it may. */
-  function isUsable(held: HeldTokens, set: TokenSet): boolean {
-    return held.isLive(set) || held.isRenewing || !renewals.blocked(set);
+    const { set } = held;
+    if (!set || (set.access.value === rejected && !held.reject(set)) || !held.isTrusted()) return undefined;
+    return held.isLive(set) || held.isRenewing || !renewals.blocked(held, set) ? set : undefined;
   }
 
   /**
-   * The set to use: this process's copy while it may be trusted, else the one in the store.
+   * The set in the store. Who is turned away because of it was told by a look that began after this call: another
+   * process may have renewed, or a person may have logged in.
    *
-   * @throws {NotConnectedError} a look that began after this call found nothing.
+   * @throws {NotConnectedError} the store holds nothing.
    */
-  async function current(held: HeldTokens, rejected: string | undefined): Promise<TokenSet> {
-    const { asked } = held;
-    // At once: others, whose look is answered before this one's, shall not be handed it.
-    if (held.access?.value === rejected && held.set) held.reject(held.set);
-    let set = held.isTrusted() ? held.set : await held.look(asked);
-    if (set && set.access.value === rejected && !held.reject(set)) {
-      set = await held.look(asked, 0);
-      if (set?.access.value === rejected) throw rejectsAll(held);
-    }
-    if (set && isUsable(held, set)) return set;
-    // This caller would be turned away: another process may have renewed, or a person may have logged in.
-    if (!held.isSince(asked)) set = await held.look(asked, 0);
-    if (set && set.access.value === rejected) held.reject(set);
+  async function found(held: HeldTokens, rejected: string | undefined): Promise<TokenSet> {
+    const set = await held.look(() => ofCopy(held, rejected));
     if (!set) throw new NotConnectedError(held);
+    if (set.access.value === rejected && !held.reject(set)) throw rejectsAll(held);
     return set;
   }
 }

@@ -263,7 +263,7 @@ describe("freshness: age counts from the question", () => {
 
 describe("a verdict needs a store that was asked after the refusal", () => {
   for (const isLoggedIn of [false, true]) {
-    test(`if the reload fails, the caller gets the store's error (a login came meanwhile: ${isLoggedIn})`, async () => {
+    test(`if the store answers neither the mark nor a reload, the caller gets its error (a login came: ${isLoggedIn})`, async () => {
       const { gated, p0, p1, service, store, time } = twoProcesses();
       await p0.login();
       time.now += 2 * DAY_MS;
@@ -271,8 +271,10 @@ describe("a verdict needs a store that was asked after the refusal", () => {
       const asked = failureOf(p0.value());
       await settled();
       if (isLoggedIn) await p1.login();
-      const load = gated.stop("load", BEFORE);
+      const [save, load] = [gated.stop("save", BEFORE), gated.stop("load", BEFORE)];
       held.answer(oauthError("invalid_grant"));
+      await save.asked;
+      save.fail();
       await load.asked;
       load.fail();
       expect(await asked).toBeInstanceOf(StoreFailedError);

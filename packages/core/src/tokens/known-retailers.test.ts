@@ -37,13 +37,14 @@ test("one with something to lose stays: work under way, an unsaved set, a reject
   const { known, meet, time, store } = start();
   const [looking, renewing, loggingIn, unsaved, rejected] = await meet(20_000);
   store.load = () => new Promise(() => {});
-  looking?.look(looking.asked).catch(() => {}); // it is given up after five seconds
+  looking?.look().catch(() => {}); // it is given up after five seconds
+  await undefined; // the store is asked
   void renewing?.renewOnce(10_000, () => new Promise(() => {}));
   void loggingIn?.logIn(undefined, () => new Promise(() => {}));
   store.load = async (name) => (name === "shop-3" ? set(name) : undefined);
   store.save = async () => Promise.reject(new Error("away"));
   const stored = (await unsaved?.reload()) as TokenSet;
-  await unsaved?.mark(stored, { ...stored, version: "marked", refusedAt: time.now });
+  void unsaved?.replace(stored, { ...stored, access: { value: "b" }, refreshToken: "s", version: "2" });
   rejected?.reject(set(rejected.domainPrefix));
   time.now += MINUTE_MS;
   await meet(1, "new");
@@ -81,7 +82,7 @@ function start() {
     store: checkedStore(store, versionsOf("client"), () => {}),
     clock,
     cacheMs: 10_000,
-    renewEarlyMs: 0,
+
     unsaved: () => {},
     unread: () => {},
     background: () => {},

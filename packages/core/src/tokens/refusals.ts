@@ -19,15 +19,28 @@ export async function newerThanRefused(
 ): Promise<TokenSet> {
   const refusedAt = clock(); // the verdict's instant, too: the clock may be set while the mark is saved
   const marked = quiet({ ...stored, version: versions.next(), refusedAt });
-  const newest = await held.mark(stored, marked).catch((problem: unknown) => {
+  let unsaved: unknown;
+  // The mark is saved only in place of this very set. If it cannot be saved, the store can perhaps be read.
+  const marking = held.note(stored, marked).catch(async (error: unknown) => {
+    unsaved = error;
+    const newest = await held.reload();
+    if (held.isUnsaved && newest?.version === stored.version) throw error; // nor can it be read
+    return newest;
+  });
+  const newest = await marking.catch((problem: unknown) => {
     // Somebody may have logged in meanwhile, so there is no verdict; and a second request has to wait.
     if (isRetailPosError(problem)) backOff.failed(held.domainPrefix, problem);
     throw problem;
   });
   if (!newest) throw new NotConnectedError(held);
-  const verdict = refusalOf(newest, refusedAt); // the same error that later callers get
+  const isRefused = newest.version === marked.version || newest.version === stored.version;
+  const verdict = refusalOf(isRefused ? marked : newest, refusedAt); // the same error that later callers get
   if (!verdict) return newest;
-  if (newest.version === marked.version) events.reconnectRequired(held.domainPrefix);
+  if (isRefused) {
+    held.remember(marked);
+    if (newest.version === stored.version) events.unsaved(held.domainPrefix, unsaved);
+    events.reconnectRequired(held.domainPrefix);
+  }
   throw verdict;
 }
 
@@ -41,11 +54,10 @@ export async function newerThanRefusedEarly(
   error: RefusedEarlyError,
   { versions }: Application,
 ): Promise<TokenSet> {
-  held.refuseEarly(stored);
-  const newest = await held.reload();
+  const noted = quiet({ ...stored, version: versions.next(), ...tooEarlyBefore(stored) });
+  held.remember(noted);
+  const newest = await held.note(stored, noted).catch(() => undefined);
   if (newest && !haveSameAccess(newest, stored) && held.isLive(newest)) return newest;
-  if (newest?.version === stored.version)
-    await held.note(stored, quiet({ ...stored, version: versions.next(), ...tooEarlyBefore(stored) }));
   throw error;
 }
 

@@ -1,14 +1,11 @@
-import type { TokenAnswer } from "../endpoint/token-endpoint.js";
 import {
   isStoreFailure,
   NotConnectedError,
   RateLimitedError,
   ReconnectRequiredError,
   RefusedEarlyError,
-  RejectedByApiError,
   RetailPosError,
   StoredTokensError,
-  TokenResponseError,
 } from "../vocabulary/errors.js";
 import { limitedUntil } from "../vocabulary/token-life.js";
 import { quiet, type TokenSet } from "../vocabulary/token-set.js";
@@ -48,17 +45,7 @@ export async function noteLimit(
   backOff.failed(held.domainPrefix, error);
   events.rateLimited(held.domainPrefix, error);
   const set = await stored;
-  if (set)
-    await held.note(set, quiet({ ...set, version: versions.next(), ...limitedUntil(set, error.retryAt) }));
-}
-
-/** Why callers have no use for an answer. It is saved all the same. */
-export function uselessness(
-  held: HeldTokens,
-  { response: { access } }: TokenAnswer,
-): RetailPosError | undefined {
-  if (access && !held.isRejected(access.value)) return undefined;
-  const issued = `The token endpoint of retailer "${held.domainPrefix}" issued`;
-  if (access) return new RejectedByApiError(`${issued} an access token again that the API rejects`, held);
-  return new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
+  if (!set) return;
+  const noted = quiet({ ...set, version: versions.next(), ...limitedUntil(set, error.retryAt) });
+  await held.note(set, noted).catch(() => {}); // told by the store; this process remembers the limit by itself
 }

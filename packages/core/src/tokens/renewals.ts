@@ -1,4 +1,3 @@
-import { renewed } from "../endpoint/answered-set.js";
 import type { TokenAnswer } from "../endpoint/token-endpoint.js";
 import type { Progress } from "../platform/progress.js";
 import { underLock } from "../store/locks.js";
@@ -15,7 +14,7 @@ import { isExpired, limitOf, refusalOf } from "../vocabulary/token-life.js";
 import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import type { Application } from "./application.js";
 import type { HeldTokens, Renewal } from "./held-tokens.js";
-import { lateAnswers } from "./late-answers.js";
+import { lateAnswers, saveIssued } from "./issued-tokens.js";
 import {
   ENDS_WITHIN_MS,
   newerThanRefused,
@@ -23,7 +22,7 @@ import {
   tooEarly,
   untilEndedFor,
 } from "./refusals.js";
-import { noteFailure, noteLimit, uselessness } from "./renewal-failures.js";
+import { noteFailure, noteLimit } from "./renewal-failures.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
 export interface Renewals {
@@ -34,9 +33,9 @@ export interface Renewals {
    */
   renew(held: HeldTokens, stale: TokenSet): Promise<Renewal>;
   /** What the service may still say after the deadline of a renewal, and its saving: whether new tokens came of it. */
-  comingLate(held: HeldTokens): Promise<boolean> | undefined;
+  comingLate(held: HeldTokens): Promise<boolean>;
   /** Why no token request may go out for this set right now. */
-  blocked(set: TokenSet): RetailPosError | undefined;
+  blocked(held: HeldTokens, set: TokenSet): RetailPosError | undefined;
 }
 
 /** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
@@ -83,11 +82,9 @@ export function renewals(app: Application): Renewals {
   ): Promise<Renewal> {
     progress.next(STORE_MAY_TAKE_MS);
     const stored = await held.reload(); // never a set that was read before the lock was ours
-    const saving = late.saving(held);
-    if (saving) return saving.then(() => renewLocked(held, stale, progress));
     if (!stored) throw new NotConnectedError(held);
     if (isRenewed(held, stored, stale)) return adopted(stored); // while we queued
-    const reason = blocked(stored) ?? (held.isTooEarly(stored) ? tooEarly(held) : undefined);
+    const reason = blocked(held, stored);
     if (reason) throw new Blocked(reason);
     const [isEarly, wasRefusedEarly] = [held.isLive(stored), held.isRefusedEarly(stored)];
     const mayBeEarly = !isEarly && (renewsOnlyEnded || wasRefusedEarly);
@@ -112,7 +109,7 @@ export function renewals(app: Application): Renewals {
       return live(held, await newerThanRefused(held, stored, app), progress);
     }
     renewsOnlyEnded = !isEarly && (renewsOnlyEnded || (wasRefusedEarly && isExpired(stored.access, clock())));
-    const kept = await saved(held, stored, answer, app, progress);
+    const kept = await saveIssued(held, stored, answer, app, () => progress.next(STORE_MAY_TAKE_MS));
     return kept.isIssuedHere ? kept : live(held, kept.set, progress);
   }
 
@@ -121,9 +118,11 @@ export function renewals(app: Application): Renewals {
     return held.isLive(set) ? adopted(set) : renewLocked(held, set, progress);
   }
 
-  function blocked(set: TokenSet): RetailPosError | undefined {
+  function blocked(held: HeldTokens, set: TokenSet): RetailPosError | undefined {
     const now = clock();
-    return refusalOf(set, now) ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
+    const refusal = refusalOf(set, now) ?? refusalOf(held.remembered(set), now);
+    const reason = refusal ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
+    return reason ?? (held.isTooEarly(set) ? tooEarly(held) : undefined);
   }
 }
 
@@ -169,33 +168,12 @@ function renewedElsewhere(
 
   async function read(): Promise<TokenSet | undefined> {
     try {
-      return await held.reload();
+      return await held.load();
     } catch {
       isReadable = false;
       return undefined;
     }
   }
-}
-
-/** Saves what the service issued before any caller sees it. If somebody logged in meanwhile, that set counts. */
-async function saved(
-  held: HeldTokens,
-  stored: TokenSet,
-  answer: TokenAnswer,
-  { versions, backOff, events }: Application,
-  progress: Progress,
-): Promise<Renewal> {
-  const problem = uselessness(held, answer);
-  const next = renewed(stored, answer, versions.next());
-  const tries = () => progress.next(STORE_MAY_TAKE_MS);
-  const kept = await held.replace(stored, next, tries);
-  if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
-  if (problem) throw problem;
-  backOff.succeeded(held.domainPrefix, answer.rateLimit);
-  if (kept.version !== next.version) return adopted(kept);
-  events.renewed(stored, next, answer.beganAt);
-  // issued to this very call: handed out once, even if it ended while it was saved
-  return { set: next, isIssuedHere: true };
 }
 
 function isRenewed(held: HeldTokens, stored: TokenSet, stale: TokenSet): boolean {

@@ -14,7 +14,7 @@ export function storedTokenSources(
   retailers: KnownRetailers,
   renewals: Renewals,
 ): (known: HeldTokens) => TokenSource {
-  const awaited = awaitedTokens({ renewals, serve, clock });
+  const awaited = awaitedTokens(renewals, serve, clock);
   return (known) => ({ token: (ask) => token(known, ask), tokenNow: () => tokenNow(known) });
 
   async function token(known: HeldTokens, { signal, rejected }: TokenAsk = {}): Promise<AccessToken> {
@@ -31,14 +31,12 @@ export function storedTokenSources(
     }
   }
 
-  /** Nearly every call ends at the first comparison, and has nothing to wait for. */
+  /** Nearly every call ends here, and has nothing to wait for. */
   function tokenNow(known: HeldTokens): AccessToken | undefined {
     const now = clock();
-    if (known.isGood(now)) return known.access;
-    const held = retailers.of(known.domainPrefix);
-    const isServed = held.isTrusted(now) && held.access !== undefined && held.isLiveAccess(held.access, now);
-    const set = isServed ? held.set : undefined; // only here: a thousand callers may wait for a token that ended
-    return set && serve(held, set, now);
+    const held = known.isTrusted(now) ? known : retailers.of(known.domainPrefix);
+    const { set } = held;
+    return set && held.isTrusted(now) && held.isLive(set, now) ? serve(held, set, now) : undefined;
   }
 
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */

@@ -1,5 +1,6 @@
 import type { RetailerClient } from "../client/retailer-client.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
+import { isStoreFailure } from "../vocabulary/errors.js";
 import type { TokenEvents } from "../vocabulary/events.js";
 import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js";
 import { isLimited } from "../vocabulary/token-life.js";
@@ -34,10 +35,14 @@ export interface StoredTokens {
 type MakeClient = (domainPrefix: DomainPrefix, source: TokenSource) => RetailerClient;
 
 export function storedTokens(app: Application): StoredTokens {
-  const { store, versions, renewEarlyMs, cacheMs, clock, events, background } = app;
+  const { store, versions, cacheMs, clock, events, background } = app;
   const renewals = newRenewals(app);
   const unread = (held: HeldTokens, error: unknown) => noteFailure(held, error, app);
-  const around = { store, clock, cacheMs, renewEarlyMs, unsaved: events.unsaved, unread, background };
+  const unsaved = (domainPrefix: DomainPrefix, error: unknown) => {
+    if (isStoreFailure(error)) events.storeFailed(error);
+    events.unsaved(domainPrefix, error);
+  };
+  const around = { store, clock, cacheMs, unsaved, unread, background };
   const retailers = knownRetailers(clock, (domainPrefix) => new HeldTokens(domainPrefix, around));
   const sourceOf = storedTokenSources(app, retailers, renewals);
 

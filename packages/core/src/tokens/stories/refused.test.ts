@@ -12,7 +12,7 @@ import {
 import { memoryLock } from "../../store/locks.js";
 import { memoryStore } from "../../store/memory-store.js";
 import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
-import { NotConnectedError, ReconnectRequiredError } from "../../vocabulary/errors.js";
+import { NotConnectedError, ReconnectRequiredError, StoreFailedError } from "../../vocabulary/errors.js";
 import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const SHOP = parseDomainPrefix("shop");
@@ -238,11 +238,11 @@ describe("a mark that cannot be stored", () => {
     expect(await failureOf(one.value())).toBeInstanceOf(NotConnectedError);
   });
 
-  test("holds while the store cannot be read either", async () => {
+  test("is told to nobody while the store cannot be read either: somebody may have logged in", async () => {
     const { one, two, goAway } = await refusedWithoutWriting();
     await two.login();
     goAway();
-    expect(await failureOf(one.value())).toBeInstanceOf(ReconnectRequiredError);
+    expect(await failureOf(one.value())).toBeInstanceOf(StoreFailedError);
   });
 });
 
