@@ -159,14 +159,14 @@ describe.each(
       expect(answer.body).toContain("The service could not connect your store");
     });
 
-    test("that the browser sent no session back, and the log says what to look at", async () => {
+    test("that the browser sent no cookie of this login back, and the log says what to look at", async () => {
       const answer = await open(
         browser(),
         "/auth/retail-pos/callback?code=a&domain_prefix=shop&state=12345678",
       );
       expect(answer.status).toBe(403);
       expect(answer.body).toContain("We could not match this login");
-      await app.printed(/The browser sent no cookie of a session back/);
+      await app.printed(/the cookie of this login did not come back/);
     });
 
     test("that the API is out of reach, with a way on", async () => {

@@ -49,7 +49,9 @@ export async function loginApp(settings: LoginAppSettings = {}): Promise<LoginAp
   const redirectUri = settings.sent?.(callback) ?? callback;
   const { authUrl, baseUrl } = sandbox;
   const options = { authUrl, baseUrl, clientID: clientId, clientSecret, callbackURL: redirectUri };
-  passport.use(new RetailPosStrategy(options, async ({ domainPrefix }) => ({ domainPrefix })));
+  passport.use(
+    new RetailPosStrategy({ ...options, store: "session" }, async ({ domainPrefix }) => ({ domainPrefix })),
+  );
   const authenticate: RequestHandler = passport.authenticate("retail-pos", { session: false });
 
   settings.configure?.(app);

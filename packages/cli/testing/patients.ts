@@ -121,9 +121,12 @@ export function expressApp(settings: ExpressSettings = {}): (place: Place) => Ex
       ...{ authUrl, baseUrl, clientId, clientSecret, redirectUri: callback },
       ...settings.client?.(place),
     });
-    const strategy = new RetailPosStrategy({ client, ...settings.strategy?.(place) }, (login) => ({
-      ...login,
-    }));
+    const strategy = new RetailPosStrategy(
+      { client, store: "session", ...settings.strategy?.(place) },
+      (login) => ({
+        ...login,
+      }),
+    );
     if (!settings.isUnknownToPassport) passport.use(strategy);
 
     settings.before?.(app, place);
@@ -172,7 +175,7 @@ export function koaApp(
     const { clientId, clientSecret } = sandbox.application;
     const { authUrl, baseUrl } = sandbox;
     const strategy = { authUrl, baseUrl, clientID: clientId, clientSecret, callbackURL: callback };
-    passport.use(new RetailPosStrategy(strategy, (login) => ({ ...login })));
+    passport.use(new RetailPosStrategy({ store: "session", ...strategy }, (login) => ({ ...login })));
     app.keys = ["a key of the tests"];
     app.silent = true;
     app.use(koaSession(options, app));

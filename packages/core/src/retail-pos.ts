@@ -6,6 +6,7 @@ import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./fleet/rene
 import { type AuthorizationRequest, authorizationUrl } from "./login/authorization-url.js";
 import { exchanges } from "./login/exchange.js";
 import { loginBackOff as newLoginBackOff } from "./login/login-back-off.js";
+import { derivedSecrets } from "./secrets/derived-secrets.js";
 import { checkOptions, type RetailPosOptions } from "./settings/options.js";
 import { checkedStore } from "./store/checked-store.js";
 import { clientClaims } from "./store/claims.js";
@@ -107,6 +108,14 @@ export interface RetailPos {
    * @throws {StoreFailedError} the store failed or did not answer; whether it recorded the claim is unknown.
    */
   claim(key: string, forMs: number): Promise<boolean>;
+  /**
+   * A secret for a purpose of your own, such as sealing a cookie: 64 letters, derived from the client secret. All
+   * processes with the same client id and secret get the same, and each purpose has another. With a new client secret
+   * it is another one.
+   *
+   * @throws {TypeError} `purpose` is empty.
+   */
+  secretFor(purpose: string): Promise<string>;
 }
 
 /**
@@ -140,6 +149,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     retailers: (ask) => pagesThrough(store, ask?.signal, events.storeFailed),
     renewDue: dueRenewals(app, retailers, renewals),
     claim: clientClaims(store, clientId, clock),
+    secretFor: derivedSecrets(clientId, checked.clientSecret),
   };
 
   function client(domainPrefix: DomainPrefix, source: TokenSource): RetailerClient {

@@ -14,12 +14,13 @@ export {
 } from "./callback/callback-query.js";
 export { trade } from "./callback/exchange-code.js";
 export { loginOf, profileOf } from "./callback/finished-login.js";
-export { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies/cookies.js";
+export { loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
+export { type SealSecret, sealOf, secretsIn } from "./cookies/sealed-cookie.js";
 export { failureLog } from "./failures/failure-log.js";
+export { CANNOT_BE_OPENED, OF_ANOTHER_PERSON } from "./failures/failure-words.js";
 export { LoginFailure } from "./failures/login-failure.js";
 export {
   alreadyUsed,
-  isInTime,
   LIFETIME_MS,
   loginWith,
   MOST_PENDING,
@@ -29,5 +30,8 @@ export {
   pendingLoginsIn,
   underWay,
 } from "./pending/pending-logins.js";
+export { pendingText } from "./pending/pending-text.js";
 export { isOpen, type SpentStates, spentStates } from "./pending/spent-states.js";
 export { isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";
+export { type Application, applicationOf } from "./values/application.js";
+export { checkJson } from "./values/json-check.js";

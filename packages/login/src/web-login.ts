@@ -2,7 +2,7 @@ import type { RetailPos } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
 import type { RetailPosLogin } from "./callback/finished-login.js";
 import { refusalOf } from "./callback/login-outcome.js";
-import { type FoundCookie, loginCookies } from "./cookies/login-cookie-jar.js";
+import { type FoundCookie, loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
 import { sealOf, secretsIn } from "./cookies/sealed-cookie.js";
 import { failureLog, type LogFailures } from "./failures/failure-log.js";
 import { CANNOT_BE_OPENED, failureWords } from "./failures/failure-words.js";
@@ -129,7 +129,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
       const { url, pending } = await flow.start({ state, redirectUri, scope });
       const sent = new URL(url).searchParams;
       const isSecure = /^https:/i.test(sent.get("redirect_uri") ?? "");
-      const lines = await cookies.add(request, sent.get("state") ?? "", pending, isSecure);
+      const lines = await cookies.add(visitOf(request), sent.get("state") ?? "", pending, isSecure);
       return withCookies(new Response(null, { status: 302, headers: { location: url } }), lines);
     },
     async callback(request) {
@@ -156,8 +156,8 @@ export function webLogin(options: WebLoginOptions): WebLogin {
 
   async function cookieOf(request: Request, address: URL): Promise<FoundCookie> {
     const state = address.searchParams.get("state");
-    const none = { pending: undefined, isThere: false, removal: [] };
-    return state ? cookies.find(request, state) : none;
+    const none = { pending: undefined, isThere: false, hasOthers: false, removal: [] };
+    return state ? cookies.find(visitOf(request), state) : none;
   }
 
   async function failed(
@@ -218,6 +218,10 @@ function notAllowed(): Response {
 
 function headersOf({ headers }: Request): HeaderOf {
   return (name) => headers.get(name);
+}
+
+function visitOf({ headers, url }: Request): Visit {
+  return { cookie: headers.get("cookie"), url };
 }
 
 function notNow(): Response {

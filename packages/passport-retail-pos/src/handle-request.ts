@@ -14,16 +14,17 @@ import {
   profileOf,
   trade,
 } from "../../login/src/parts.js";
+import { afterLogIn } from "./hooks/after-log-in.js";
 import { guarded, guardedInside, guardLogIn } from "./hooks/thrown-later.js";
 import { type AnyVerify, askVerify } from "./hooks/verify.js";
 import { authorizationError, callbackOf, isCallback } from "./request/callback-query.js";
 import { absoluteCallbackUrl } from "./request/callback-url.js";
 import { answerNotNow, keepFromCaches } from "./request/response.js";
-import type { StateKeeper } from "./state-keeper.js";
+import type { CallbackHere, StateKeeper } from "./state-keeper.js";
 
 /** Options of `passport.authenticate("retail-pos", options)` for one login. */
 export interface LoginOptions {
-  /** The application's own state: kept in the session, never sent; comes back as `req.authInfo.state`. */
+  /** The application's own state, any JSON: kept for the callback, never sent; comes back as `req.authInfo.state`. */
   state?: unknown;
   /**
    * The callback URL of this login: https, or http on a loopback host; may be relative. It is kept for the callback.
@@ -84,7 +85,8 @@ function reportTo({ error: pass }: LoginView, req: Request, error: unknown): voi
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   try {
-    const isBack = isCallback(req, options.callbackURL ?? view.callbackURL ?? view.redirectUri);
+    const callbackURL = options.callbackURL ?? view.callbackURL ?? view.redirectUri;
+    const isBack = await isCallback(req, callbackURL, (state) => view.states.isUnderWay(req, state));
     const header = (name: string) => req.headers?.[name];
     if (isAhead(header) || (!isBack && isForced(header))) return () => answerNotNow(req, view.error);
     if (isBack) return await finish(view, req, options);
@@ -150,9 +152,12 @@ async function start(view: LoginView, req: Request, options: LoginOptions): Prom
  */
 async function finish(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   const callback = callbackOf(req);
-  const redirectUriHere = () => redirectUriOf(view, req, options);
-  if ("error" in callback) throw await errorIn(callback, view, req, redirectUriHere);
-  const { state, redirectUri } = await view.states.spend(req, callback.state, redirectUriHere);
+  const here: CallbackHere = {
+    redirectUri: () => redirectUriOf(view, req, options),
+    isConnecting: options.assignProperty !== undefined,
+  };
+  if ("error" in callback) throw await errorIn(callback, view, req, here);
+  const { state, redirectUri, loggedIn } = await view.states.spend(req, callback.state, here);
   const tokens = await exchange(view, options, callback, redirectUri);
   const login = await describe(view, tokens);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
@@ -161,6 +166,7 @@ async function finish(view: LoginView, req: Request, options: LoginOptions): Pro
     return () => fail(view, req, info);
   }
   await view.client.connect(tokens);
+  if (loggedIn) afterLogIn(req, loggedIn);
   return () => view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
 }
 
@@ -183,11 +189,12 @@ async function errorIn(
   callback: ErrorCallback,
   { states }: LoginView,
   req: Request,
-  redirectUri: () => string,
+  here: CallbackHere,
 ): Promise<Error> {
   const { error, state } = callback;
-  if (error === ACCESS_DENIED || !state) return declined(callback, !!state && states.isUnderWay(req, state));
-  await states.check(req, state, redirectUri);
+  if (error === ACCESS_DENIED || !state)
+    return declined(callback, !!state && (await states.isUnderWay(req, state)));
+  await states.check(req, state, here);
   return authorizationError(authorizationFailed(callback), callback);
 }
 

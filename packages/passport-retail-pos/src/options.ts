@@ -1,19 +1,27 @@
 import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
 import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
 import type { LogFailures } from "@retail-pos/login";
-import { failureLog } from "../../login/src/parts.js";
+import { failureLog, secretsIn } from "../../login/src/parts.js";
 import type { SkipUserProfile } from "./hooks/skip-profile.js";
 import type { StateStore } from "./hooks/state-store.js";
 
 /** Options of both styles. */
 interface CommonOptions {
   /**
-   * Passport's name for the session slot of logins under way; default `retail-pos:`, the host of `authUrl`, and the
-   * client id.
+   * Seals the cookies of logins under way; 32 characters or more. In a list, the first secret seals, and all open.
+   * Default: a secret that the client derives from its client secret.
+   */
+  secret?: string | readonly string[] | undefined;
+  /**
+   * Tells strategies of one client apart: the name of their slot in the session, and part of the names of their
+   * cookies. Default `retail-pos:`, the host of `authUrl`, and the client id.
    */
   sessionKey?: string | undefined;
-  /** A state store of your own, as passport-oauth2 defines it; default: the session. Not a token store. */
-  store?: StateStore | undefined;
+  /**
+   * Where logins under way are kept, if not in a sealed cookie each: "session", or a state store of your own, as
+   * passport-oauth2 defines it. Not a token store. With @fastify/passport it is always one of these two.
+   */
+  store?: StateStore | "session" | undefined;
   /** Sent only if given; the service knows no scopes (R1). */
   scope?: string | string[] | undefined;
   /** Joins a list of scopes; default a space. */
@@ -85,7 +93,9 @@ export interface StrategySettings {
   /** As given; may be relative. */
   readonly callbackURL: string | undefined;
   readonly sessionKey: string;
-  readonly store: StateStore | undefined;
+  readonly store: StateStore | "session" | undefined;
+  /** Of the cookies. */
+  readonly secrets: readonly (string | (() => Promise<string>))[];
   readonly clock: () => number;
   readonly logFailure: (failure: { code: string; message: string }) => void;
 }
@@ -107,6 +117,7 @@ const NAMES = Object.keys({
   observe: 0,
   acceptRetailer: 0,
   clock: 0,
+  secret: 0,
   sessionKey: 0,
   store: 0,
   scope: 0,
@@ -132,7 +143,7 @@ const NO_REQUEST = "https://callback-url-is-relative.invalid";
 /** @throws {TypeError} naming the option that is wrong. */
 export function checkOptions(options: RetailPosStrategyOptions): StrategySettings {
   refuseMisspelt(options, NAMES, ELSEWHERE);
-  const { state, pkce, store, sessionKey, clock, skipUserProfile } = options as unknown as Record<
+  const { state, pkce, store, secret, sessionKey, clock, skipUserProfile } = options as unknown as Record<
     string,
     unknown
   >;
@@ -165,6 +176,7 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
     callbackURL,
     sessionKey: options.sessionKey ?? `retail-pos:${host}/${clientID}`,
     store: stateStore(store),
+    secrets: secret === undefined ? [derivedFrom(client, store)] : secretsIn(secret),
     clock: options.clock ?? Date.now,
     logFailure: failureLog(options.logFailures),
   };
@@ -188,6 +200,7 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
     tokenStore,
     scope: _scope,
     store: _stateStore,
+    secret: _secret,
     ...rest
   } = options as PassportOptions; // scopes and states are the strategy's own
   if ("client" in options && clientID === undefined)
@@ -208,6 +221,15 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
   });
 }
 
+/** @throws {TypeError} the client cannot derive one, and one is needed. */
+function derivedFrom(client: RetailPos, store: unknown): () => Promise<string> {
+  if (typeof client.secretFor !== "function" && !store)
+    throw new TypeError(
+      "secret must be given: this client has no secretFor(), it is of an older @retail-pos/core",
+    );
+  return () => client.secretFor("the cookies of logins under way");
+}
+
 function callbackUrl(value: unknown): string {
   if (typeof value !== "string" || value === "") {
     const none =
@@ -223,12 +245,12 @@ function callbackUrl(value: unknown): string {
   return new URL(value, NO_REQUEST).href;
 }
 
-function stateStore(value: unknown): StateStore | undefined {
-  // passport-oauth2's `true`: the session
-  if (value === undefined || value === null || typeof value === "boolean") return undefined;
+function stateStore(value: unknown): StateStore | "session" | undefined {
+  if (value === "session") return value;
+  if (value === undefined || value === null || typeof value === "boolean") return undefined; // as passport-oauth2
   const { store, verify } = value as Partial<StateStore>;
   if (typeof store === "function" && typeof verify === "function") return value as StateStore;
   throw new TypeError(
-    "store must be a state store with store() and verify(); a token store is given as tokenStore",
+    'store must be "session" or a state store with store() and verify(); a token store is given as tokenStore',
   );
 }

@@ -175,6 +175,9 @@ function asClass(client: RetailPos): RetailPos {
     claim(...args: Parameters<RetailPos["claim"]>) {
       return this.inner.claim(...args);
     }
+    secretFor(...args: Parameters<RetailPos["secretFor"]>) {
+      return this.inner.secretFor(...args);
+    }
   }
   return new Client() as unknown as RetailPos;
 }

@@ -6,14 +6,17 @@ import type {
   AuthenticateOptions as PassportOptions,
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
-import { spentStates } from "../../login/src/parts.js";
+import { applicationOf, spentStates } from "../../login/src/parts.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./handle-request.js";
 import { answerOfHook } from "./hooks/hook-answer.js";
 import { isSkipped, type SkipUserProfile } from "./hooks/skip-profile.js";
 import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./hooks/verify.js";
-import { checkOptions, type RetailPosStrategyOptions } from "./options.js";
+import { checkOptions, type RetailPosStrategyOptions, type StrategySettings } from "./options.js";
+import { responseOf } from "./request/response.js";
+import { cookieJar } from "./state/cookie-jar.js";
 import { customState } from "./state/custom-state.js";
-import { sessionState } from "./state/session-state.js";
+import { ownStates } from "./state/own-states.js";
+import { sessionJar } from "./state/session-jar.js";
 import type { StateKeeper } from "./state-keeper.js";
 
 /** Options of a strategy whose verify gets the request first. */
@@ -155,11 +158,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
     this.logFailure = settings.logFailure;
     this.skipUserProfile = options.skipUserProfile;
     this._oauth2.useAuthorizationHeaderforGET(true); // a hook's own calls must not carry the bearer in a URL
-    const metaOf = (callbackURL: string) => ({ authorizationURL, tokenURL, clientID, callbackURL });
-    const spent = spentStates(client);
-    this.base._stateStore = settings.store
-      ? customState(settings.store, metaOf, spent)
-      : sessionState({ key: sessionKey, clock: settings.clock, spent, redirectUri });
+    this.base._stateStore = keeperOf(settings, options.proxy === true);
   }
 
   /** Starts a login, or finishes one if the request is the service's callback. */
@@ -226,4 +225,26 @@ export class RetailPosStrategy extends OAuth2Strategy {
       takesDone: this.userProfile.length !== 1,
     });
   }
+}
+
+/** A state store of the application's own; else a cookie for each login, where the response is in reach. */
+function keeperOf(settings: StrategySettings, trustProxy: boolean): StateKeeper {
+  const {
+    client,
+    authorizationURL,
+    tokenURL,
+    clientID,
+    redirectUri,
+    sessionKey: key,
+    store,
+    clock,
+  } = settings;
+  const spent = spentStates(client);
+  const metaOf = (callbackURL: string) => ({ authorizationURL, tokenURL, clientID, callbackURL });
+  if (store !== undefined && store !== "session") return customState(store, metaOf, spent);
+  const inSession = sessionJar(key);
+  const application = { ...applicationOf(client), redirectUri, keeper: key };
+  const inCookies = cookieJar({ application, secrets: settings.secrets, clock, trustProxy });
+  const jarOf = (req: Request) => (store === "session" || !responseOf(req) ? inSession : inCookies);
+  return ownStates({ jarOf, clock, spent, redirectUri });
 }

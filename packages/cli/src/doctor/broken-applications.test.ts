@@ -1100,7 +1100,7 @@ function addressesOf({ authUrl, baseUrl }: Place["sandbox"]) {
 
 function strategyOf({ sandbox, callback }: Place, options: object = {}): RetailPosStrategy {
   const client = retailPos({ ...sandbox.application, ...addressesOf(sandbox), redirectUri: callback });
-  return new RetailPosStrategy({ client, ...options }, (login) => ({ ...login }));
+  return new RetailPosStrategy({ client, store: "session", ...options }, (login) => ({ ...login }));
 }
 
 /** A callback that was put before the session middleware. */
@@ -1185,6 +1185,7 @@ const atAnotherHost: RequestHandler = (req, _res, next) => {
 /** As behind a proxy that drops it. */
 const withoutQuery: RequestHandler = (req, _res, next) => {
   req.url = "/";
+  req.originalUrl = "/callback";
   next();
 };
 

@@ -3,6 +3,14 @@ import type { Application } from "../values/application.js";
 import { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
 import { type CookieNames, cookieNames, type Seal } from "./sealed-cookie.js";
 
+/** As much of a request as the cookies of its browser depend on. */
+export interface Visit {
+  /** The header `Cookie`. */
+  readonly cookie: string | null | undefined;
+  /** The request's address, as far as it is known. */
+  readonly url: string;
+}
+
 /** The sealed cookies of a browser's logins under way, one for each. */
 export interface LoginCookies {
   /**
@@ -12,9 +20,9 @@ export interface LoginCookies {
    * @param pending the text that the flow wants kept.
    * @throws {TypeError} browsers would drop it for its size.
    */
-  add(request: Request, state: string, pending: string, isSecure: boolean): Promise<string[]>;
+  add(visit: Visit, state: string, pending: string, isSecure: boolean): Promise<string[]>;
   /** The cookie of the login that a callback's state belongs to. */
-  find(request: Request, state: string): Promise<FoundCookie>;
+  find(visit: Visit, state: string): Promise<FoundCookie>;
 }
 
 /** The cookie that a browser brought back for one login. */
@@ -23,6 +31,8 @@ export interface FoundCookie {
   readonly pending: string | undefined;
   /** Whether there was one at all. */
   readonly isThere: boolean;
+  /** Whether the browser brought back cookies of other logins of this application. */
+  readonly hasOthers: boolean;
   /** The `Set-Cookie` lines that remove it. */
   readonly removal: readonly string[];
 }
@@ -49,12 +59,12 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
   };
 
   return {
-    async add(request, state, pending, isSecure) {
+    async add(visit, state, pending, isSecure) {
       const name = await (await names()).of(state, isSecure);
       const cookie = { name, value: await seal.seal(name, pending) };
       if (sizeOf(cookie) > LONGEST_COOKIE)
         throw new TypeError("redirectUri and state are together too long for a cookie of 4,000 bytes");
-      const ours = await others(request, isSecure);
+      const ours = await others(visit, isSecure);
       const surplus = await surplusOf(ours.slice(-MOST_LOOKED_AT), sizeOf(cookie)); // a browser sends the newest last
       const unopened = ours.slice(0, -MOST_LOOKED_AT);
       return [
@@ -64,17 +74,19 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
         setCookie(cookie, isSecure, COOKIE_LIFETIME_MS),
       ];
     },
-    async find(request, state) {
-      const cookies = cookiesIn(request.headers.get("cookie"));
+    async find(visit, state) {
+      const cookies = cookiesIn(visit.cookie);
+      const ours = [...(await others(visit, true)), ...(await others(visit, false))].map(({ name }) => name);
       for (const isSecure of [true, false]) {
         const name = await (await names()).of(state, isSecure);
         const values = cookies.filter((cookie) => cookie.name === name).slice(0, MOST_OF_A_NAME);
         if (values.length === 0) continue;
         const pending = await firstOpened(seal, values);
-        if (!isSecure && pending !== undefined && !comesBackPlain(request, pending)) continue;
-        return { pending, isThere: true, removal: [setCookie({ name, value: "" }, isSecure, 0)] };
+        if (!isSecure && pending !== undefined && !comesBackPlain(visit, pending)) continue;
+        const hasOthers = ours.some((one) => one !== name);
+        return { pending, isThere: true, hasOthers, removal: [setCookie({ name, value: "" }, isSecure, 0)] };
       }
-      return { pending: undefined, isThere: false, removal: [] };
+      return { pending: undefined, isThere: false, hasOthers: ours.length > 0, removal: [] };
     },
   };
 
@@ -82,17 +94,17 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
    * Whether a login may have a cookie without `__Host-`, which plain http and neighbouring hosts can plant: it comes
    * back over http. If the application itself is on https, only to the login's own address on this machine.
    */
-  function comesBackPlain(request: Request, pending: string): boolean {
+  function comesBackPlain({ url }: Visit, pending: string): boolean {
     const redirectUri = loginsIn(pending)[0]?.redirectUri ?? application.redirectUri;
-    if (!isHttp(request.url) || !isHttp(redirectUri)) return false;
+    if (!isHttp(url) || !isHttp(redirectUri)) return false;
     if (isHttp(application.redirectUri)) return true;
-    return isOnThisMachine(request.url) && originOf(request.url) === originOf(redirectUri);
+    return isOnThisMachine(url) && originOf(url) === originOf(redirectUri);
   }
 
   /** The cookies of this client's other logins, each name once. */
-  async function others(request: Request, isSecure: boolean): Promise<Cookie[]> {
+  async function others(visit: Visit, isSecure: boolean): Promise<Cookie[]> {
     const { isOurs } = await names();
-    const ours = cookiesIn(request.headers.get("cookie")).filter(({ name }) => isOurs(name, isSecure));
+    const ours = cookiesIn(visit.cookie).filter(({ name }) => isOurs(name, isSecure));
     return [...new Map(ours.map((cookie) => [cookie.name, cookie])).values()];
   }
 

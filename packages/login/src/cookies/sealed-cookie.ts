@@ -15,18 +15,23 @@ type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 const IV_BYTES = 12;
 const SHORTEST_SECRET = 32;
 
+/** A secret, or what gives it at first use. */
+export type SealSecret = string | (() => Promise<string>);
+
 /**
  * AES-GCM under a key that HKDF makes of a secret for each cookie name, client id and service.
  *
  * @param secrets the first seals, all open.
  */
-export function sealOf(secrets: readonly string[], { clientId, service }: Application): Seal {
+export function sealOf(secrets: readonly SealSecret[], { clientId, service }: Application): Seal {
   // At first use: some runtimes allow no cryptography while modules are loaded. The key is kept and not its promise:
   // some end the request that made a promise, and whoever waits for it then waits in vain.
   const materials = secrets.map((secret) => {
     let material: CryptoKey | undefined;
     return async () => {
-      material ??= await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]);
+      if (material) return material;
+      const bytes = bytesOf(typeof secret === "string" ? secret : await secret());
+      material ??= await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
       return material;
     };
   });
@@ -95,9 +100,12 @@ export interface CookieNames {
   of(state: string, isSecure: boolean): Promise<string>;
 }
 
-/** By application, service and a random part of the login: in one cookie no two tabs meet, nor two applications. */
-export async function cookieNames({ clientId, service }: Application): Promise<CookieNames> {
-  const start = `retail-pos.${(await hashOf(`${service}\n${clientId}`)).slice(0, 8)}.`;
+/**
+ * By application, service, keeper and a random part of the login: in one cookie no two tabs meet, nor two applications.
+ */
+export async function cookieNames({ clientId, service, keeper }: Application): Promise<CookieNames> {
+  const whose = [service, clientId, ...(keeper === undefined ? [] : [keeper])].join("\n");
+  const start = `retail-pos.${(await hashOf(whose)).slice(0, 8)}.`;
   const prefix = (isSecure: boolean) => (isSecure ? `__Host-${start}` : start);
   return {
     isOurs: (name, isSecure) => name.startsWith(prefix(isSecure)),

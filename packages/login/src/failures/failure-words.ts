@@ -18,6 +18,11 @@ export const CANNOT_BE_OPENED: string =
   "The cookie of this login cannot be opened: it was changed on the way, or sealed with a secret that this " +
   "deployment does not have";
 
+/** The message for a login that was begun while another person, or nobody, was logged in; `state_unknown` too. */
+export const OF_ANOTHER_PERSON: string =
+  "Since this login started, another person logged in in this browser, or the one who started it logged out; a login " +
+  "is finished by the person who started it. Start the login again";
+
 const OUT_OF_REACH: FailureWords = {
   title: "We could not reach your store",
   text: "The service it runs on did not answer as it should. Nothing was lost. Try again in a few minutes.",
@@ -123,6 +128,12 @@ const SEALED_ELSEWHERE: FailureWords = {
   action: "log_in",
 };
 
+const NOT_THE_SAME_PERSON: FailureWords = {
+  title: "You logged in or out meanwhile",
+  text: "This login belongs to what you did before that. Nothing was connected. Start again.",
+  action: "log_in",
+};
+
 /** A login would change nothing. */
 const OF_ANOTHER_APPLICATION: FailureWords = {
   title: "This is ours to fix",
@@ -150,6 +161,7 @@ export function failureWords(failure: {
 }): FailureWords {
   const { code, error, message } = failure;
   if (code === "state_unknown" && message === CANNOT_BE_OPENED) return SEALED_ELSEWHERE;
+  if (code === "state_unknown" && message === OF_ANOTHER_PERSON) return NOT_THE_SAME_PERSON;
   if (code === "bad_stored_tokens" && isOfAnotherApplication(error)) return OF_ANOTHER_APPLICATION;
   if (code === "token_endpoint_failed" && isRetailPosError(error) && error.status === 403)
     return WORDS.code_refused; // as core's own `exchange` says it

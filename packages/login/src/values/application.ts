@@ -8,6 +8,8 @@ export interface Application {
   readonly service: string;
   /** The client's own `redirect_uri`; `undefined` if each login has to name one. */
   readonly redirectUri: string | undefined;
+  /** Which of the application's keepers of logins, if it has several; each has cookies of its own. */
+  readonly keeper?: string | undefined;
 }
 
 /**

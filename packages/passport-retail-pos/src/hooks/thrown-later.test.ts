@@ -53,7 +53,6 @@ describe.each(stores)("with %s, what the application throws reaches next(err):",
     ["in the callback of req.logIn", logIn(boom)],
     ["in an async one of req.logIn", logIn(async () => boom())],
     ["in an async one of req.logIn, later", logIn(boomLater)],
-    ["in the callback of req.session.regenerate", (req) => () => void req.session.regenerate(boom)],
   ])("%s", async (_name, custom) => {
     const { site, person, back } = await open(store(), custom);
     const answer = await person.open(back);

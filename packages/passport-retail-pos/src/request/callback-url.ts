@@ -27,6 +27,15 @@ export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProx
 /** A host and perhaps a port, and nothing that could turn it into the user name of another one. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 
+/**
+ * The host that the browser used, with its port. Empty if the request names none.
+ *
+ * @throws {Error} all proxies are trusted, and they name several hosts.
+ */
+export function hostOf(req: Request, trustProxy: boolean): string {
+  return addressOf(req, trustProxy).host;
+}
+
 function originOf(req: Request, trustProxy: boolean): string {
   const { protocol, host } = isFastify(req) && !trustProxy ? req : addressOf(req, trustProxy);
   const origin = `${protocol}://${host}`;
@@ -45,12 +54,12 @@ function addressOf(req: Request, trustProxy: boolean): { protocol: string; host:
   const isHttps = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https";
   return {
     protocol: isHttps ? "https" : "http",
-    host: forwarded("x-forwarded-host") ?? hostOf(req),
+    host: forwarded("x-forwarded-host") ?? ownHostOf(req),
   };
 }
 
 /** The host that a request names itself; over HTTP/2 as `:authority`. Empty if it names none. */
-export function hostOf(req: Request): string {
+function ownHostOf(req: Request): string {
   return (req.headers?.[":authority"] as string | undefined) ?? req.headers?.host ?? "";
 }
 

@@ -17,6 +17,14 @@ export function responseOf(req: Request): ServerResponse | undefined {
   );
 }
 
+/** Adds cookies to those that the response has already. */
+export function addCookies(req: Request, lines: readonly string[]): void {
+  const response = responseOf(req);
+  if (!response || lines.length === 0) return;
+  const others = [response.getHeader("set-cookie") ?? []].flat().map(String);
+  response.setHeader("set-cookie", [...others, ...lines]);
+}
+
 /** A login's answers have cookies beside them, and belong to one browser. */
 export function keepFromCaches(req: Request): void {
   const response = responseOf(req);

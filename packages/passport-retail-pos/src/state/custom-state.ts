@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { alreadyUsed, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
 import { answerOfHook } from "../hooks/hook-answer.js";
 import type { StateMeta, StateStore } from "../hooks/state-store.js";
-import type { StateKeeper } from "../state-keeper.js";
+import type { CallbackHere, StateKeeper } from "../state-keeper.js";
 import { hashOf } from "./hash.js";
 
 /** Per process; the oldest go first. */
@@ -32,11 +32,11 @@ export function customState(
       return state as string; // its shape is checked where the authorization URL is made
     },
     isUnderWay: (_req, state) => issued.has(hashOf(state)) && !spent.has(state),
-    async check(req, state, callbackURL) {
-      if (!this.isUnderWay(req, state)) await verify(req, state, callbackURL); // a store can only be asked once
+    async check(req, state, here) {
+      if (!this.isUnderWay(req, state)) await verify(req, state, here); // a store can only be asked once
     },
-    async spend(req, state, callbackURL) {
-      const { info, redirectUri } = await verify(req, state, callbackURL);
+    async spend(req, state, here) {
+      const { info, redirectUri } = await verify(req, state, here);
       if (!(await spent.spend(state))) throw alreadyUsed();
       issued.delete(hashOf(state));
       return { state: info, redirectUri };
@@ -44,8 +44,8 @@ export function customState(
   };
 
   /** @throws {LoginFailure} the store does not know the state. */
-  async function verify(req: Request, state: string, callbackURL: () => string) {
-    const redirectUri = issued.get(hashOf(state)) ?? callbackURL();
+  async function verify(req: Request, state: string, here: CallbackHere) {
+    const redirectUri = issued.get(hashOf(state)) ?? here.redirectUri();
     const [ok, info] = await answerOf("verify", store.verify, (done) =>
       store.verify.length === 4
         ? store.verify(req, state, metaOf(redirectUri), done)
