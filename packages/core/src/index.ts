@@ -10,7 +10,7 @@ export type { RetailPosOptions } from "./settings/options.js";
 export type { AcceptRetailer } from "./settings/options.js";
 export { type Settings, settingsFromEnv } from "./settings/settings-from-env.js";
 export type { AuthorizationRequest } from "./login/authorization-url.js";
-export type { ExchangeExtra } from "./endpoint/token-grants.js";
+export type { ExchangeExtra } from "./endpoint/token-requests.js";
 export type { TokenAsk, TokenSource } from "./vocabulary/token-source.js";
 export type { AccessToken, TokenSet } from "./vocabulary/token-set.js";
 export type { RetailerClient } from "./client/retailer-client.js";

@@ -1,6 +1,6 @@
 import { type RetailerClient, retailerClients } from "./client/retailer-client.js";
 import { tokenEndpoint } from "./endpoint/token-endpoint.js";
-import type { ExchangeExtra } from "./endpoint/token-grants.js";
+import type { ExchangeExtra } from "./endpoint/token-requests.js";
 import { pagesThrough } from "./fleet/all-retailers.js";
 import { dueRenewals, type RenewDueAsk, type RenewDueReport } from "./fleet/renew-due.js";
 import { type AuthorizationRequest, authorizationUrl } from "./login/authorization-url.js";
@@ -14,7 +14,7 @@ import { memoryLock } from "./store/locks.js";
 import { memoryStore } from "./store/memory-store.js";
 import { backOff as newBackOff } from "./tokens/renewal-back-off.js";
 import { storedTokens } from "./tokens/stored-tokens.js";
-import type { DomainPrefix } from "./vocabulary/domain-prefix.js";
+import { parseDomainPrefix } from "./vocabulary/domain-prefix.js";
 import { tokenEvents } from "./vocabulary/events.js";
 import type { RetailerStatus } from "./vocabulary/retailer-status.js";
 import type { TokenSet } from "./vocabulary/token-set.js";
@@ -89,12 +89,12 @@ export interface RetailPos {
   retailers(ask?: { signal?: AbortSignal | undefined }): AsyncIterable<RetailerStatus>;
   /**
    * Renews all stored tokens that have expired or expire soon, so that the next call for a retailer without traffic
-   * does not wait. Run it regularly in a job; if several runs overlap, each retailer is renewed once (behaviour 14). It
+   * does not wait; or, with `issuedBefore`, all tokens of the time before a leak. Run it regularly in a job; if several runs overlap, each retailer is renewed once (behaviour 14). It
    * skips tokens in the first half of their lifetime, refused refresh tokens, and retailers that have to wait after a
    * failure or a 429. If the token endpoint does not answer within `timeoutMs`, it waits up to twice as long again,
    * because a late answer may bring the only valid refresh token (R4).
    *
-   * @throws {TypeError} `withinMs` or `concurrency` is wrong, or the store has no `list`.
+   * @throws {TypeError} `withinMs`, `issuedBefore` or `concurrency` is wrong, or the store has no `list`.
    * @throws {StoreFailedError} the store could not list its retailers; every renewal that had started has ended.
    */
   renewDue(ask?: RenewDueAsk): Promise<RenewDueReport>;
@@ -131,10 +131,10 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
   const endpoint = tokenEndpoint({ ...checked, events, logins: loginBackOff });
   const store = checkedStore(checked.store ?? memoryStore(), versions, events.storeFailed);
-  const app = { ...checked, store, lock, events, versions, endpoint, backOff };
-  const tokens = storedTokens(app);
+  const deps = { ...checked, store, lock, events, versions, endpoint, backOff };
+  const tokens = storedTokens(deps);
   const { retailers, renewals } = tokens;
-  const exchange = exchanges({ ...app, retailers, loginBackOff, isShared: checked.lock !== undefined });
+  const exchange = exchanges({ ...deps, retailers, loginBackOff, isShared: checked.lock !== undefined });
   const clientOf = retailerClients({ fetch, renews: true, sharesOrigin: addresses.sharesOrigin });
 
   return {
@@ -143,16 +143,15 @@ export function retailPos(options: RetailPosOptions): RetailPos {
     connect: tokens.connect,
     disconnect: tokens.disconnect,
     tokens: tokens.source,
-    // A copy, so that callers cannot change each other's client.
-    retailer: (domainPrefix) => ({ ...tokens.client(domainPrefix, client) }),
+    retailer(name) {
+      const source = tokens.source(name);
+      const domainPrefix = parseDomainPrefix(name);
+      return clientOf(domainPrefix, addresses.baseUrl(domainPrefix), source);
+    },
     status: tokens.status,
     retailers: (ask) => pagesThrough(store, ask?.signal, events.storeFailed),
-    renewDue: dueRenewals(app, retailers, renewals),
+    renewDue: dueRenewals(deps, retailers, renewals),
     claim: clientClaims(store, clientId, clock),
     secretFor: derivedSecrets(clientId, checked.clientSecret),
   };
-
-  function client(domainPrefix: DomainPrefix, source: TokenSource): RetailerClient {
-    return clientOf(domainPrefix, addresses.baseUrl(domainPrefix), source);
-  }
 }

@@ -115,10 +115,9 @@ test("a client of the application's own may need its `this`, and the bearer's fu
   const traced = new Traced();
   const client = { ...pos, retailer: () => traced } as unknown as RetailPos;
   const bearer = await requestBearer({ client, retailer: () => "shop" })({}, { headers: {} });
-  const { token, tokenNow, fetch } = bearer as Required<NonNullable<typeof bearer>>;
+  const { token, fetch } = bearer as Required<NonNullable<typeof bearer>>;
   await token();
   await fetch("/api/products");
-  expect(tokenNow()).toBeUndefined(); // it has none: a source without it is asked with token()
   expect(traced.asked).toEqual(["token", "token", "/api/products"]);
 });
 

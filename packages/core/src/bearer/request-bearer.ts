@@ -131,7 +131,6 @@ class BearerOfRequest implements RequestBearer {
   readonly domainPrefix: RetailerClient["domainPrefix"];
   readonly baseUrl: string;
   readonly token: RetailerClient["token"];
-  readonly tokenNow: Required<RetailerClient>["tokenNow"];
   readonly fetch: RetailerClient["fetch"];
   readonly #accessToken: string;
 
@@ -140,7 +139,6 @@ class BearerOfRequest implements RequestBearer {
     this.baseUrl = client.baseUrl;
     // Functions of its own: a bearer may be taken apart, and a client of the application's own may need its `this`.
     this.token = (ask) => client.token(ask);
-    this.tokenNow = () => client.tokenNow?.();
     this.fetch = (input, init) => client.fetch(input, init);
     this.#accessToken = value;
   }

@@ -31,7 +31,6 @@ describe("a personal token (R7)", () => {
     const { client, seen } = await served(200);
     expect(await client.token()).toEqual({ value: TOKEN });
     expect(await client.token({})).toEqual({ value: TOKEN });
-    expect(client.tokenNow?.()).toEqual({ value: TOKEN });
     expect(seen).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { baseUrlOf, secureUrl, sharesOrigin } from "../settings/addresses.js";
 import { refuseMisspelt, refuseStrayCharacters } from "../settings/option-checks.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { kindOf, ReconnectRequiredError } from "../vocabulary/errors.js";
-import { isBearerValue, quietAccess } from "../vocabulary/token-set.js";
+import { isBearerValue, redactedAccess } from "../vocabulary/token-set.js";
 import { type RetailerClient, retailerClients } from "./retailer-client.js";
 
 /** A Personal Token and its retailer. */
@@ -41,7 +41,7 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
   const address = isTemplate
     ? baseUrlOf(baseUrl)(domainPrefix)
     : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, "");
-  const access = Object.freeze(quietAccess({ value: token }));
+  const access = Object.freeze(redactedAccess({ value: token }));
   const clientOf = retailerClients({
     sharesOrigin: isTemplate ? sharesOrigin(baseUrl) : isSegmentOf(domainPrefix, address),
     fetch: plainFetch(fetch),
@@ -60,7 +60,6 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
       }
       return access;
     },
-    tokenNow: () => access,
   });
 }
 

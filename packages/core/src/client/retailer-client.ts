@@ -50,9 +50,9 @@ export function retailerClients(
 ): (domainPrefix: DomainPrefix, baseUrl: string, source: TokenSource) => RetailerClient {
   const { renews } = options;
   return (domainPrefix, baseUrl, source) => {
-    const { token, tokenNow } = source;
+    const { token } = source;
     const fetch: RetailerClient["fetch"] = (input, init) => fetchWithBearer(baseUrl, source, input, init);
-    return { domainPrefix, baseUrl, token, ...(tokenNow && { tokenNow }), fetch };
+    return { domainPrefix, baseUrl, token, fetch };
   };
 
   async function fetchWithBearer(

@@ -1,13 +1,17 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { TokenResponseError } from "../vocabulary/errors.js";
-import { quiet, type TokenSet } from "../vocabulary/token-set.js";
+import { redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { TokenAnswer } from "./token-endpoint.js";
 
 /** The set after a renewal (R4): a token that the answer has replaces the stored one; else the stored one stays. */
-export function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer, version: string): TokenSet {
+export function tokenSetFromRefresh(
+  stored: TokenSet,
+  { response, requestedAt }: TokenAnswer,
+  version: string,
+): TokenSet {
   const scope = response.scope ?? stored.scope;
-  return quiet({
+  return redacted({
     domainPrefix: stored.domainPrefix,
     access: response.access ?? stored.access,
     refreshToken: response.refreshToken ?? stored.refreshToken,
@@ -22,7 +26,7 @@ export function renewed(stored: TokenSet, { response, requestedAt }: TokenAnswer
  *
  * @throws {TokenResponseError} the answer is unusable.
  */
-export function firstSet(
+export function tokenSetFromCode(
   { response, requestedAt }: TokenAnswer,
   domainPrefix: DomainPrefix,
   versions: Versions,
@@ -40,5 +44,5 @@ export function firstSet(
     );
   }
   const set = { domainPrefix, access, refreshToken, issuedAt: requestedAt, version: versions.next() };
-  return quiet(scope === undefined ? set : { ...set, scope });
+  return redacted(scope === undefined ? set : { ...set, scope });
 }

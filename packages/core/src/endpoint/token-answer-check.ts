@@ -1,12 +1,12 @@
 import { withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { redact } from "../secrets/redact.js";
 import { ClientRefusedError, TokenEndpointError, TokenResponseError } from "../vocabulary/errors.js";
-import type { Grant, Refusal } from "./token-grants.js";
 import type { Answer } from "./token-post.js";
+import { type Refusal, type TokenRequest, wordsOf } from "./token-requests.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
 
 /** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
-export function failureOf(answer: Answer, grant: Grant): Error {
+export function failureOf(answer: Answer, grant: TokenRequest): Error {
   const ours = coreErrorFor(answer, grant); // made even if it is not thrown, because it records a refused code
   return callersErrorFor(answer, grant) ?? ours;
 }
@@ -14,7 +14,7 @@ export function failureOf(answer: Answer, grant: Grant): Error {
 /** The error that `parseErrorResponse` returns or throws. It may repeat the body, and the body what was sent. */
 function callersErrorFor(
   { status, body = "" }: Answer,
-  { parseErrorResponse, secrets }: Grant,
+  { parseErrorResponse, secrets }: TokenRequest,
 ): Error | undefined {
   let own: Error | null | undefined;
   try {
@@ -27,7 +27,7 @@ function callersErrorFor(
 
 function coreErrorFor(
   { status, redirected, body = "" }: Answer,
-  { domainPrefix, secrets, refused, refusedEarly }: Grant,
+  { domainPrefix, secrets, refused, refusedEarly }: TokenRequest,
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
   const isClientError = !redirected && status >= 400 && status < 500;
@@ -39,14 +39,14 @@ function coreErrorFor(
   // Decided on the service's own words; they are cleaned before they are shown.
   if (isClientError && (code === "invalid_grant" || status === 400 || status === 401)) {
     if (code === "invalid_client" || code === "unauthorized_client") {
-      return new ClientRefusedError(code, { domainPrefix });
+      return new ClientRefusedError(code, { domainPrefix, ...details });
     }
-    if (!refusedEarly && !HARMLESS_TO_THE_GRANT.has(code))
-      return refused(status, plainText(description ?? code, secrets));
+    if (!refusedEarly && !HARMLESS_TO_THE_GRANT.has(code)) return refused(details);
   }
   if (isClientError && refusedEarly && status !== 408 && !PASSES.has(code)) return refusedEarly(details);
   const what = redirected || (status >= 300 && status < 400) ? "a redirect, which is not followed" : status;
-  const message = `The token endpoint of retailer "${domainPrefix}" answered ${what}`;
+  const said = typeof what === "number" ? wordsOf(details) : what;
+  const message = `The token endpoint of retailer "${domainPrefix}" answered ${said}`;
   return new TokenEndpointError(message, { domainPrefix, ...details });
 }
 
@@ -72,7 +72,7 @@ const PASSES: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unava
  */
 export function usableResponse(
   { status, body }: Answer,
-  { domainPrefix, secrets, refusedEarly }: Grant,
+  { domainPrefix, secrets, refusedEarly }: TokenRequest,
   requestedAt: number,
 ): TokenResponse {
   const refuse = (problem: string) =>

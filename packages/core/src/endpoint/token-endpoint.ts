@@ -3,14 +3,14 @@ import { RateLimitedError } from "../vocabulary/errors.js";
 import type { TokenEvents } from "../vocabulary/events.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 import { failureOf, usableResponse } from "./token-answer-check.js";
+import { type Answer, type PostOptions, post } from "./token-post.js";
 import {
   type ExchangeExtra,
-  type Grant,
-  type GrantOptions,
   type RefreshedAccess,
-  tokenGrants,
-} from "./token-grants.js";
-import { type Answer, type PostOptions, post } from "./token-post.js";
+  type TokenRequest,
+  type TokenRequestOptions,
+  tokenRequests,
+} from "./token-requests.js";
 import type { TokenResponse } from "./token-response.js";
 
 /** Sends token requests to the retailers' token endpoints (4.2, 4.3). It keeps nothing between two requests. */
@@ -64,7 +64,7 @@ export interface TokenAnswer {
 /** When a request was sent, by both clocks. */
 type Sent = Pick<TokenAnswer, "requestedAt" | "beganAt">;
 
-export interface TokenEndpointOptions extends GrantOptions, PostOptions {
+export interface TokenEndpointOptions extends TokenRequestOptions, PostOptions {
   clock: () => number;
   /** Told of each request, once it is over. */
   events?: Pick<TokenEvents, "tokenRequest">;
@@ -72,7 +72,7 @@ export interface TokenEndpointOptions extends GrantOptions, PostOptions {
 
 export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   const { clock, events, logins } = options;
-  const grants = tokenGrants(options);
+  const grants = tokenRequests(options);
 
   return {
     exchange: (domainPrefix, code, extra, held) => request(grants.code(domainPrefix, code, extra, held)),
@@ -81,7 +81,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   };
 
   /** Sends one request, and calls `onRequest` once with its result. */
-  async function request(grant: Grant, late?: Late): Promise<TokenAnswer> {
+  async function request(grant: TokenRequest, late?: Late): Promise<TokenAnswer> {
     const startedAt = Date.now();
     const beganAt = performance.now();
     let status: number | undefined;
@@ -108,7 +108,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   }
 
   async function ask(
-    grant: Grant,
+    grant: TokenRequest,
     answered: (status: number) => void,
     late: Late | undefined,
   ): Promise<TokenAnswer> {
@@ -127,7 +127,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   }
 
   /** @throws {RetailPosError} the answer has no usable tokens. */
-  function tokensIn(answer: Answer, grant: Grant, { requestedAt, beganAt }: Sent): TokenAnswer {
+  function tokensIn(answer: Answer, grant: TokenRequest, { requestedAt, beganAt }: Sent): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) logins?.answered(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {

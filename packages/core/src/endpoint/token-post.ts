@@ -1,9 +1,9 @@
 import { within } from "../platform/timers.js";
-import { codeBehind, withoutSecrets } from "../secrets/errors-without-secrets.js";
+import { rootErrorCode, withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { type Addresses, tokenUrl } from "../settings/addresses.js";
 import { TokenEndpointError } from "../vocabulary/errors.js";
 import { bodyOf } from "./answer-body.js";
-import type { Grant } from "./token-grants.js";
+import type { TokenRequest } from "./token-requests.js";
 
 export interface PostOptions {
   addresses: Addresses;
@@ -31,7 +31,7 @@ export interface Answer {
  */
 export async function post(
   options: PostOptions,
-  { domainPrefix, form, secrets }: Grant,
+  { domainPrefix, form, secrets }: TokenRequest,
   late?: (coming: Promise<Answer>) => void,
 ): Promise<Answer> {
   const { addresses, timeoutMs, userAgent } = options;
@@ -85,7 +85,7 @@ function noStoreIfKnown(): object {
 
 /** The message of `fetch` is only "fetch failed"; the code (`ENOTFOUND`, `ECONNREFUSED`) is in one of its causes. */
 function failure(error: unknown, secrets: readonly string[]): string {
-  const code = codeBehind(error, secrets);
+  const code = rootErrorCode(error, secrets);
   return code === undefined ? "the network failed" : `the network failed (${code})`;
 }
 
@@ -106,7 +106,7 @@ function withDeadline<T>(
       return reason;
     }
     // This timer does not keep the process alive. It takes whole numbers only.
-    const end = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs * LATE, LONGEST_TIMER_MS)));
+    const end = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs * LATE_TIMEOUT_FACTOR, LONGEST_TIMER_MS)));
     const never = new Promise<never>((_, reject) => {
       const stop = () => {
         controller.abort(reason);
@@ -120,5 +120,5 @@ function withDeadline<T>(
 }
 
 /** So many more times the deadline an answer may be late. */
-export const LATE = 2;
+export const LATE_TIMEOUT_FACTOR = 2;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

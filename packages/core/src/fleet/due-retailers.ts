@@ -1,20 +1,26 @@
 import { sleep } from "../platform/timers.js";
-import type { Application } from "../tokens/application.js";
-import type { HeldTokens } from "../tokens/held-tokens.js";
-import { noteFailure } from "../tokens/renewal-failures.js";
+import type { Deps } from "../tokens/deps.js";
+import { recordFailure } from "../tokens/renewal-failures.js";
 import type { Renewals } from "../tokens/renewals.js";
+import type { RetailerCache } from "../tokens/retailer-cache.js";
 import { isStoreFailure, NotConnectedError, ReconnectRequiredError } from "../vocabulary/errors.js";
 import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js";
-import { isDueWithin, isLimited } from "../vocabulary/token-life.js";
+import { isDueWithin } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
+
+/** Which retailers a run renews: those whose tokens end soon, or those whose tokens were issued before an instant. */
+export interface Due {
+  readonly withinMs: number | undefined;
+  readonly issuedBefore: number | undefined;
+}
 
 /** The part of `renewDue` that handles one retailer. */
 export interface DueRetailers {
-  isDue(status: RetailerStatus, withinMs: number | undefined): boolean;
+  isDue(status: RetailerStatus, due: Due): boolean;
   /** Resolves to `undefined` if the retailer was not due, and to "cut off" if the run was stopped before. */
   renewIfDue(
-    held: HeldTokens,
-    withinMs: number | undefined,
+    cached: RetailerCache,
+    due: Due,
     isStopped: () => boolean,
   ): Promise<Outcome | "cut off" | undefined>;
 }
@@ -24,8 +30,8 @@ type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
 const SAVE_TRIES = 30;
 const SAVE_AGAIN_AFTER_MS = 2000;
 
-export function dueRetailers(app: Application, renewals: Renewals): DueRetailers {
-  const { backOff, renewEarlyMs, clock } = app;
+export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
+  const { backOff, renewEarlyMs, clock } = deps;
   return { isDue, renewIfDue };
 
   /**
@@ -33,14 +39,14 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
    * the report, and the new refresh token would be lost; the service may have ended the old one.
    */
   async function renewIfDue(
-    held: HeldTokens,
-    withinMs: number | undefined,
+    cached: RetailerCache,
+    due: Due,
     isStopped: () => boolean,
   ): Promise<Outcome | "cut off" | undefined> {
-    const outcome = isStopped() ? "cut off" : await tryToRenew(held, withinMs, isStopped);
-    const cameLate = await renewals.comingLate(held);
+    const outcome = isStopped() ? "cut off" : await tryToRenew(cached, due, isStopped);
+    const cameLate = await renewals.comingLate(cached);
     if (!cameLate && (outcome === undefined || outcome === "cut off")) return outcome;
-    const isSaved = await isSavedAtLast(held);
+    const isSaved = await isSavedAtLast(cached);
     const isRenewed = outcome === "renewed" || (cameLate && (outcome === "failed" || outcome === "refused"));
     if (!isRenewed) return outcome;
     return isSaved ? "renewed" : "failed";
@@ -48,25 +54,26 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
 
   /** Loads the set again: if the retailer was removed or renewed since the page was read, it is not due. */
   async function tryToRenew(
-    held: HeldTokens,
-    withinMs: number | undefined,
+    cached: RetailerCache,
+    due: Due,
     isStopped: () => boolean,
   ): Promise<Outcome | "cut off" | undefined> {
     try {
-      const stored = await held.look();
-      if (!stored || !isDue(statusOf(stored), withinMs) || isHeldBack(held, stored)) return undefined;
+      const stored = await cached.load();
+      if (!stored || !isDue(statusOf(stored), due)) return undefined;
+      if (due.issuedBefore === undefined && isHeldBack(cached, stored)) return undefined;
       if (isStopped()) return "cut off";
-      return await outcomeOf(held, stored);
+      return await outcomeOf(cached, stored);
     } catch (error) {
-      if (!isStoreFailure(error)) noteFailure(held, error, app);
+      if (!isStoreFailure(error)) recordFailure(cached, error, deps);
       return "failed";
     }
   }
 
-  async function outcomeOf(held: HeldTokens, stored: TokenSet): Promise<Outcome | undefined> {
-    const isJoining = held.isRenewing;
+  async function outcomeOf(cached: RetailerCache, stored: TokenSet): Promise<Outcome | undefined> {
+    const isJoining = cached.isRenewing;
     try {
-      const { isIssuedHere } = await renewals.renew(held, stored);
+      const { isIssuedHere } = await renewals.renew(cached, stored);
       return !isIssuedHere || isJoining ? "elsewhere" : "renewed";
     } catch (error) {
       if (error instanceof NotConnectedError) return undefined; // disconnected meanwhile
@@ -74,13 +81,15 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
     }
   }
 
-  function isDue(status: RetailerStatus, withinMs: number | undefined): boolean {
-    const now = clock();
-    return status.refusedAt === undefined && isDueWithin(status, now, withinMs, renewEarlyMs);
+  function isDue(status: RetailerStatus, { withinMs, issuedBefore }: Due): boolean {
+    if (issuedBefore !== undefined) return status.issuedAt < issuedBefore;
+    return status.refusedAt === undefined && isDueWithin(status, clock(), withinMs, renewEarlyMs);
   }
 
-  function isHeldBack(held: HeldTokens, stored: TokenSet): boolean {
-    return backOff.early(stored.domainPrefix) || isLimited(stored, clock()) || held.isTooEarly(stored);
+  function isHeldBack(cached: RetailerCache, stored: TokenSet): boolean {
+    return (
+      backOff.pause(stored.domainPrefix, clock()) !== undefined || cached.heldBackBy(stored) !== undefined
+    );
   }
 }
 
@@ -89,10 +98,10 @@ export function dueRetailers(app: Application, renewals: Renewals): DueRetailers
  * this process has it, and it may end after the report. Meanwhile no other renewal starts, because it could not be
  * saved either.
  */
-async function isSavedAtLast(held: HeldTokens): Promise<boolean> {
-  for (let tries = 0; held.isUnsaved && tries < SAVE_TRIES; tries += 1) {
+async function isSavedAtLast(cached: RetailerCache): Promise<boolean> {
+  for (let tries = 0; cached.isUnsaved && tries < SAVE_TRIES; tries += 1) {
     await sleep(SAVE_AGAIN_AFTER_MS);
-    await held.saveAgain();
+    await cached.saveAgain();
   }
-  return !held.isUnsaved;
+  return !cached.isUnsaved;
 }

@@ -1,14 +1,21 @@
 import { checkSignal } from "../platform/abort.js";
-import type { Application } from "../tokens/application.js";
+import type { Deps } from "../tokens/deps.js";
 import type { KnownRetailers } from "../tokens/known-retailers.js";
 import type { Renewals } from "../tokens/renewals.js";
+import { isInstant } from "../vocabulary/token-set.js";
 import { pagesThrough, shuffled } from "./all-retailers.js";
-import { dueRetailers } from "./due-retailers.js";
+import { type Due, dueRetailers } from "./due-retailers.js";
 
 /** Options for one run of `renewDue`. */
 export interface RenewDueAsk {
   /** Renews tokens that expire within this time, milliseconds; default: if an early renewal may start (behaviour 5). */
   withinMs?: number | undefined;
+  /**
+   * Renews every token set that was issued before this instant, epoch milliseconds, however long it is valid: after a
+   * leak. Then `due` also counts the retailers whose refresh token the service refused before, or that have to wait
+   * after a failure or a 429: they count as `refused` or `failed`. Not together with `withinMs`.
+   */
+  issuedBefore?: number | undefined;
   /** How many retailers at a time, 1 to 1000; default 8. */
   concurrency?: number | undefined;
   /** Stops the run: it starts no more renewals, waits for those that it started, and returns its report. */
@@ -38,19 +45,19 @@ export interface RenewDueReport {
 
 const CONCURRENCY = 8;
 const MOST_AT_ONCE = 1000;
-const NAMES = ["withinMs", "concurrency", "signal"];
+const NAMES = ["withinMs", "issuedBefore", "concurrency", "signal"];
 
 /** Renews every due retailer in the store. Any number of processes may do so at once (behaviour 14). */
 export function dueRenewals(
-  app: Application,
+  deps: Deps,
   retailers: KnownRetailers,
   renewals: Renewals,
 ): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
-  const { store, events } = app;
-  const { isDue, renewIfDue } = dueRetailers(app, renewals);
+  const { store, events } = deps;
+  const { isDue, renewIfDue } = dueRetailers(deps, renewals);
 
   return async (ask = {}) => {
-    const { withinMs, concurrency, signal } = checked(ask);
+    const { concurrency, signal, ...due } = checkRenewDueAsk(ask);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
     const fleet = pagesThrough(store, signal, events.storeFailed, shuffled);
     let isAtEnd = false;
@@ -65,10 +72,10 @@ export function dueRenewals(
           return;
         }
         counts.seen += 1;
-        if (!isDue(status, withinMs)) continue;
-        const held = retailers.visit(status.domainPrefix);
-        const outcome = await renewIfDue(held, withinMs, () => signal?.aborted ?? false);
-        retailers.leave(held); // or a run over a million retailers would cache them all
+        if (!isDue(status, due)) continue;
+        const cached = retailers.visit(status.domainPrefix);
+        const outcome = await renewIfDue(cached, due, () => signal?.aborted ?? false);
+        retailers.leave(cached); // or a run over a million retailers would cache them all
         if (outcome === "cut off") isCut = true;
         if (!outcome || outcome === "cut off") continue;
         counts.due += 1;
@@ -90,15 +97,19 @@ export function dueRenewals(
   };
 }
 
-function checked(ask: RenewDueAsk): RenewDueAsk & { concurrency: number } {
+function checkRenewDueAsk(ask: RenewDueAsk): Due & { concurrency: number; signal: AbortSignal | undefined } {
   if (typeof ask !== "object" || ask === null) throw new TypeError("renewDue takes an object");
   const unknown = Object.keys(ask).find((name) => !NAMES.includes(name));
   if (unknown !== undefined) throw new TypeError(`renewDue has no option "${unknown}": ${NAMES.join(", ")}`);
-  const { withinMs, concurrency = CONCURRENCY, signal } = ask;
+  const { withinMs, issuedBefore, concurrency = CONCURRENCY, signal } = ask;
   if (withinMs !== undefined && !(typeof withinMs === "number" && withinMs >= 0))
     throw new TypeError("withinMs must be a number of milliseconds, 0 or more");
+  if (issuedBefore !== undefined && !isInstant(issuedBefore))
+    throw new TypeError("issuedBefore must be an instant in epoch milliseconds");
+  if (withinMs !== undefined && issuedBefore !== undefined)
+    throw new TypeError("renewDue takes withinMs or issuedBefore, not both");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE)
     throw new TypeError(`concurrency must be a whole number from 1 to ${MOST_AT_ONCE}`);
   checkSignal(signal);
-  return { withinMs, concurrency, signal };
+  return { withinMs, issuedBefore, concurrency, signal };
 }

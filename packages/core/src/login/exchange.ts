@@ -1,9 +1,9 @@
-import { firstSet } from "../endpoint/answered-set.js";
-import type { ExchangeExtra } from "../endpoint/token-grants.js";
+import { tokenSetFromCode } from "../endpoint/answered-set.js";
+import type { ExchangeExtra } from "../endpoint/token-requests.js";
 import type { AcceptRetailer, CheckedOptions } from "../settings/options.js";
-import type { Application } from "../tokens/application.js";
+import type { Deps } from "../tokens/deps.js";
 import type { KnownRetailers } from "../tokens/known-retailers.js";
-import { noteLimit } from "../tokens/renewal-failures.js";
+import { recordRetryAfter } from "../tokens/renewal-failures.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isStoreFailure, RateLimitedError, RetailerNotAcceptedError } from "../vocabulary/errors.js";
 import { limitOf } from "../vocabulary/token-life.js";
@@ -14,7 +14,7 @@ import type { LoginBackOff } from "./login-back-off.js";
 import { loginTurns } from "./login-turns.js";
 
 export interface ExchangeOptions
-  extends Application,
+  extends Deps,
     Pick<CheckedOptions, "addresses" | "redirectUri" | "acceptRetailer"> {
   readonly retailers: KnownRetailers;
   readonly loginBackOff: LoginBackOff;
@@ -48,7 +48,7 @@ export function exchanges(options: ExchangeOptions) {
   async function exchange(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     throwIfLimited(retailer);
     return turns.take(retailer, async () => {
-      if (options.isShared) await look(retailer); // another process may have just met a 429
+      if (options.isShared) await loaded(retailer); // another process may have just met a 429
       throwIfLimited(retailer); // the login before this one may have been refused
       return send(retailer, code, extra);
     });
@@ -56,23 +56,23 @@ export function exchanges(options: ExchangeOptions) {
 
   async function send(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     const copy = retailers.get(retailer)?.set;
-    const held = copy ? [copy.access.value, copy.refreshToken] : [];
+    const shown = copy ? [copy.access.value, copy.refreshToken] : [];
     try {
-      const answer = await underWay.count(() => endpoint.exchange(retailer, code, extra, held));
+      const answer = await underWay.count(() => endpoint.exchange(retailer, code, extra, shown));
       backOff.succeeded(retailer, answer.rateLimit);
       loginBackOff.succeeded(retailer);
-      return firstSet(answer, retailer, versions);
+      return tokenSetFromCode(answer, retailer, versions);
     } catch (error) {
       if (error instanceof RateLimitedError)
-        await noteLimit(retailers.of(retailer), look(retailer), error, options);
+        await recordRetryAfter(retailers.of(retailer), loaded(retailer), error, options);
       throw error;
     }
   }
 
   /** Loads the retailer's set, with the `limitedUntil` of any process. The store reports its own failures. */
-  function look(retailer: DomainPrefix): Promise<TokenSet | undefined> {
-    const held = retailers.of(retailer);
-    return held.look().catch(() => undefined);
+  function loaded(retailer: DomainPrefix): Promise<TokenSet | undefined> {
+    const cached = retailers.of(retailer);
+    return cached.load().catch(() => undefined);
   }
 
   function throwIfLimited(retailer: DomainPrefix): void {

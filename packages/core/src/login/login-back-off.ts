@@ -1,4 +1,4 @@
-import type { LoginNews } from "../endpoint/token-grants.js";
+import type { LoginObserver } from "../endpoint/token-requests.js";
 import { longestPauseAfter } from "../platform/pauses.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
@@ -9,7 +9,7 @@ import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
  * made-up code and somebody else's domain prefix, and each costs that retailer's token endpoint a request.
  * After a refused code the next one waits 1 s, doubling to 10 s.
  */
-export interface LoginBackOff extends LoginNews {
+export interface LoginBackOff extends LoginObserver {
   /** The error for a login that is wanted now; `undefined` if its code may be sent. */
   exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined;
   succeeded(domainPrefix: DomainPrefix): void;

@@ -1,7 +1,7 @@
-import { Progress } from "../platform/progress.js";
+import { Heartbeat } from "../platform/heartbeat.js";
 import { underLock } from "../store/locks.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
-import type { Application } from "../tokens/application.js";
+import type { Deps } from "../tokens/deps.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
 
@@ -38,7 +38,7 @@ interface Queue {
   unanswered?: { newest: number; error: TokenEndpointError };
 }
 
-export function loginTurns({ lock, clientId, clock, timeoutMs }: Application): LoginTurns {
+export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTurns {
   const loginMayTakeMs = timeoutMs + STORE_MAY_TAKE_MS;
   const queues = new Map<DomainPrefix, Queue>();
   /** The oldest first. */
@@ -57,12 +57,12 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Application): L
     logins += 1;
     const number = logins;
     try {
-      const progress = new Progress(loginMayTakeMs);
+      const heartbeat = new Heartbeat(loginMayTakeMs);
       const inTurnNow = () => {
-        progress.next(loginMayTakeMs);
+        heartbeat.next(loginMayTakeMs);
         return inTurn(queue, number, work);
       };
-      return await underLock(lock, `${clientId}/login/${retailer}`, inTurnNow, { progress });
+      return await underLock(lock, `${clientId}/login/${retailer}`, inTurnNow, { heartbeat });
     } finally {
       end(turn);
     }

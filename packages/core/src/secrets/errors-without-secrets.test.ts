@@ -4,8 +4,8 @@ import { requestBearer } from "../bearer/request-bearer.js";
 import { personalToken } from "../client/personal-token.js";
 import { retailPos } from "../retail-pos.js";
 import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { quiet, type TokenSet } from "../vocabulary/token-set.js";
-import { codeBehind, inPlainWords, withoutSecrets } from "./errors-without-secrets.js";
+import { redacted, type TokenSet } from "../vocabulary/token-set.js";
+import { inPlainWords, rootErrorCode, withoutSecrets } from "./errors-without-secrets.js";
 
 const SECRET = "canary-4d7a";
 
@@ -36,7 +36,7 @@ describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", ()
   });
 });
 
-describe("codeBehind", () => {
+describe("rootErrorCode", () => {
   const coded = (code: unknown, cause?: unknown) => Object.assign(new Error("failed", { cause }), { code });
 
   test.each([
@@ -55,7 +55,7 @@ describe("codeBehind", () => {
     ],
     ["one above a cause that has none that is plain", coded("ETIMEDOUT", coded("a b")), "ETIMEDOUT"],
   ])("finds %s", (_, error, code) => {
-    expect(codeBehind(error, [SECRET])).toBe(code);
+    expect(rootErrorCode(error, [SECRET])).toBe(code);
   });
 
   test.each([
@@ -68,13 +68,13 @@ describe("codeBehind", () => {
     ["a secret", coded("CANARY")],
     ["a getter that throws", Object.defineProperty({}, "code", { get: () => JSON.parse("{") })],
   ])("says nothing of %s", (_, error) => {
-    expect(codeBehind(error, [SECRET, "CANARY"])).toBeUndefined();
+    expect(rootErrorCode(error, [SECRET, "CANARY"])).toBeUndefined();
   });
 
   test("ends with causes in a circle", () => {
     const error = coded("ECONNRESET");
     error.cause = error;
-    expect(codeBehind(error, [])).toBe("ECONNRESET");
+    expect(rootErrorCode(error, [])).toBe("ECONNRESET");
   });
 });
 
@@ -146,7 +146,7 @@ describe("withoutSecrets", () => {
     { name: "something circular", error: circular() },
     {
       name: "a quiet token set, which prints nothing but is plain data to JSON",
-      error: Object.assign(new Error("failed"), { set: quiet(set()) }),
+      error: Object.assign(new Error("failed"), { set: redacted(set()) }),
     },
     {
       name: "a property that prints nothing of itself",
@@ -308,7 +308,7 @@ describe("what the library returns shows no secret when it is printed:", () => {
     const source = pos.tokens("shop");
     const retailer = pos.retailer("shop");
     await retailer.fetch("/api/products");
-    for (const value of [pos, source, retailer, await source.token(), retailer.tokenNow?.()]) {
+    for (const value of [pos, source, retailer, await source.token()]) {
       expect(shown(value, { json: false })).not.toContain("canary");
     }
     expect(JSON.stringify([pos, source, retailer])).not.toContain("canary");
@@ -329,9 +329,7 @@ describe("what the library returns shows no secret when it is printed:", () => {
 
   test("the token of personalToken(), as every other access token", async () => {
     const client = personalToken(personal(secrets.token));
-    for (const value of [await client.token(), client.tokenNow?.()]) {
-      expect(shown(value, { json: false })).not.toContain("canary");
-    }
+    expect(shown(await client.token(), { json: false })).not.toContain("canary");
   });
 
   test("a request's bearer, alone and on a request that is logged", async () => {

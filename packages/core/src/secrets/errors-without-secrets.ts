@@ -33,7 +33,7 @@ const MOST_CAUSES = 5;
  *
  * @returns `undefined` if no cause has a plain code that shows no secret.
  */
-export function codeBehind(error: unknown, secrets: readonly string[]): string | undefined {
+export function rootErrorCode(error: unknown, secrets: readonly string[]): string | undefined {
   let found: string | undefined;
   let one = error;
   for (let causes = 0; causes <= MOST_CAUSES && one !== undefined; causes += 1) {

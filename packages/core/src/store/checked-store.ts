@@ -6,7 +6,7 @@ import {
   type RetailerStatus,
   retailerStatus,
 } from "../vocabulary/retailer-status.js";
-import { checkStored, quiet, type TokenSet } from "../vocabulary/token-set.js";
+import { checkStored, redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { compareAndSet, notSaved, type Put } from "./compare-and-set.js";
@@ -71,7 +71,7 @@ export function checkedStore(
   }
 
   async function save(set: TokenSet): Promise<void> {
-    const saved = await storeAnswer("save", set.domainPrefix, () => store.save(quiet(set)), set);
+    const saved = await storeAnswer("save", set.domainPrefix, () => store.save(redacted(set)), set);
     if (saved) return;
     await load(set.domainPrefix).catch((error: unknown) => {
       // The store refused to replace another application's set. A record that cannot be read has that one's seal.

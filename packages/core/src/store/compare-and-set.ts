@@ -1,6 +1,6 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { StoreFailedError } from "../vocabulary/errors.js";
-import { haveSameAccess, quiet, type TokenSet } from "../vocabulary/token-set.js";
+import { haveSameAccess, redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { storeAnswer } from "./store-failure.js";
 
@@ -23,7 +23,7 @@ export function compareAndSet(
     let tried = replacing[0];
     for (;;) {
       const { domainPrefix } = next;
-      const save = () => store.save(quiet(next), tried);
+      const save = () => store.save(redacted(next), tried);
       if (await storeAnswer("save", domainPrefix, save, next, ...replacing)) return next;
       const stored = await load(domainPrefix, next);
       if (stored?.version === next.version) return next; // an earlier try saved it, and its answer was lost

@@ -1,6 +1,6 @@
 import { sleep, unref, within } from "../platform/timers.js";
 import type { Lock } from "../vocabulary/lock.js";
-import { inPlaceOf, memoryLock } from "./locks.js";
+import { inheritHeartbeat, memoryLock } from "./locks.js";
 
 /** A lock on one key that ends by itself unless it is extended. */
 export interface Lease {
@@ -43,7 +43,7 @@ const LONGEST_LEASE_MS = 2 ** 31 - 1;
 /** Without a limit, some database clients queue commands as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 /**
- * How often `instead` is called between two tries: a result of it serves all that wait, and the lock only one of them.
+ * How often `whileWaiting` is called between two tries: a result of it serves all that wait, and the lock only one of them.
  */
 const INSTEADS_BETWEEN_TRIES = 2;
 /** The caller waits no longer than this for the lock to be released. */
@@ -55,7 +55,7 @@ const RELEASE_WITHIN_MS = 1_000;
  *
  * It rejects if the database fails or does not answer for five seconds; else it settles as the work does. The callers
  * of one process queue, so that only one of them asks the database for a key: make one lock and keep it. While another
- * process has the lock, `instead` is called twice between two tries. So all waiting callers soon see what that process
+ * process has the lock, `whileWaiting` is called twice between two tries. So all waiting callers soon see what that process
  * did, and need not take the lock one after the other.
  *
  * A process that is suspended for longer than its lease loses the lock. Its work goes on, but core's compare-and-set
@@ -66,18 +66,20 @@ const RELEASE_WITHIN_MS = 1_000;
 export function leaseLock(options: LeaseLockOptions): Lock {
   const { take, extend, release, leaseMs } = checked(options);
   const inProcess = memoryLock();
-  return (key, work, instead) =>
+  return (key, work, whileWaiting) =>
     inProcess(
       key,
-      inPlaceOf(work, () => underLease({ key, owner: crypto.randomUUID(), leaseMs }, work, instead)),
+      inheritHeartbeat(work, () =>
+        underLease({ key, owner: crypto.randomUUID(), leaseMs }, work, whileWaiting),
+      ),
     );
 
   async function underLease<T>(
     lease: Lease,
     work: () => Promise<T>,
-    instead: Instead<T> | undefined,
+    whileWaiting: WhileWaiting<T> | undefined,
   ): Promise<T> {
-    const result = await wait(lease, instead);
+    const result = await wait(lease, whileWaiting);
     if (result !== undefined) return result;
     const extending = keepExtending(lease);
     try {
@@ -88,15 +90,15 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     }
   }
 
-  /** Tries until the lease is ours, or until `instead`, called twice between two tries, has a result. */
-  async function wait<T>(lease: Lease, instead: Instead<T> = nothing): Promise<T | undefined> {
+  /** Tries until the lease is ours, or until `whileWaiting`, called twice between two tries, has a result. */
+  async function wait<T>(lease: Lease, whileWaiting: WhileWaiting<T> = nothing): Promise<T | undefined> {
     const beganAt = performance.now();
     try {
       while (!(await within(ANSWER_WITHIN_MS, attempt(take, lease), noAnswer))) {
         const pauseMs = pauseAfter(performance.now() - beganAt) / (INSTEADS_BETWEEN_TRIES + 1);
         for (let count = 0; count < INSTEADS_BETWEEN_TRIES; count += 1) {
           await sleep(pauseMs);
-          const result = await instead();
+          const result = await whileWaiting();
           if (result !== undefined) return result;
         }
         await sleep(pauseMs);
@@ -127,7 +129,7 @@ export function leaseLock(options: LeaseLockOptions): Lock {
   }
 }
 
-type Instead<T> = () => Promise<T | undefined>;
+type WhileWaiting<T> = () => Promise<T | undefined>;
 
 const nothing = async (): Promise<undefined> => undefined;
 

@@ -1,4 +1,4 @@
-import { type Progress, STUCK } from "../platform/progress.js";
+import { ABANDONED, type Heartbeat } from "../platform/heartbeat.js";
 import { soon } from "../platform/timers.js";
 import { isRetailPosError, StoreFailedError } from "../vocabulary/errors.js";
 import type { Lock } from "../vocabulary/lock.js";
@@ -6,16 +6,19 @@ import type { Lock } from "../vocabulary/lock.js";
 /** One caller's turn at a lock. */
 interface Turn {
   readonly over: Promise<undefined>;
-  readonly progress: Progress | undefined;
+  readonly heartbeat: Heartbeat | undefined;
 }
 
 /** How far the work has come that a lock is given, if core gave it. */
-const progressOf = new WeakMap<() => Promise<unknown>, Progress>();
+const heartbeatOf = new WeakMap<() => Promise<unknown>, Heartbeat>();
 
 /** For a lock around another: `wrapped` is that work, with something before or after it. */
-export function inPlaceOf<T>(work: () => Promise<unknown>, wrapped: () => Promise<T>): () => Promise<T> {
-  const progress = progressOf.get(work);
-  if (progress) progressOf.set(wrapped, progress);
+export function inheritHeartbeat<T>(
+  work: () => Promise<unknown>,
+  wrapped: () => Promise<T>,
+): () => Promise<T> {
+  const heartbeat = heartbeatOf.get(work);
+  if (heartbeat) heartbeatOf.set(wrapped, heartbeat);
   return wrapped;
 }
 
@@ -33,11 +36,11 @@ export function memoryLock(): Lock {
     const over = new Promise<undefined>((resolve) => {
       end = () => resolve(undefined);
     });
-    const turn = { over, progress: progressOf.get(work) };
+    const turn = { over, heartbeat: heartbeatOf.get(work) };
     queue.push(turn);
     try {
       for (let first = queue[0]; first && first !== turn; first = queue[0]) {
-        if ((await endOf(first)) === STUCK) leave(first);
+        if ((await endOf(first)) === ABANDONED) leave(first);
       }
       return await work();
     } finally {
@@ -54,22 +57,22 @@ export function memoryLock(): Lock {
 }
 
 /** A turn never fails: if waiting for it does, the runtime has ended the request that had it. */
-function endOf({ progress, over }: Turn): Promise<undefined | typeof STUCK> {
-  return progress?.wait(over, () => false) ?? over.catch(() => STUCK);
+function endOf({ heartbeat, over }: Turn): Promise<undefined | typeof ABANDONED> {
+  return heartbeat?.wait(over, () => false) ?? over.catch(() => ABANDONED);
 }
 
 /**
  * Runs the work under the lock. It settles as the work does, as soon as the lock has sent its release to the database.
  * It does not wait for the answer to that; but a script may close its database next, so the release has to be sent.
  *
- * @param progress how far the work has come: a memory lock gives the next caller its turn once it is stuck.
+ * @param heartbeat how far the work has come: a memory lock gives the next caller its turn once it is stuck.
  * @throws {StoreFailedError} the lock cannot be taken.
  */
 export function underLock<T>(
   lock: Lock,
   key: string,
   work: () => Promise<T>,
-  { instead, progress }: { instead?: () => Promise<T | undefined>; progress?: Progress } = {},
+  { whileWaiting, heartbeat }: { whileWaiting?: () => Promise<T | undefined>; heartbeat?: Heartbeat } = {},
 ): Promise<T> {
   const start = inCallersContext(work);
   return new Promise((resolve, reject) => {
@@ -81,15 +84,15 @@ export function underLock<T>(
       result.then(succeed, fail);
       return result;
     };
-    if (progress) progressOf.set(atWork, progress);
-    const insteadOfWork =
-      instead &&
+    if (heartbeat) heartbeatOf.set(atWork, heartbeat);
+    const whileLockWaits =
+      whileWaiting &&
       (async () => {
-        const result = await instead();
+        const result = await whileWaiting();
         if (result !== undefined) succeed(result);
         return result;
       });
-    const over = (async () => lock(key, atWork, insteadOfWork))();
+    const over = (async () => lock(key, atWork, whileLockWaits))();
     over.then(
       () => fail(lockFailed("it did not run its work")),
       (error) => fail(lockFailed(error)),

@@ -1,6 +1,6 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { statusOf } from "../vocabulary/retailer-status.js";
-import { quiet, type TokenSet } from "../vocabulary/token-set.js";
+import { redacted, type TokenSet } from "../vocabulary/token-set.js";
 import { areOfTwoApplications } from "../vocabulary/token-set-versions.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { claimsInMemory } from "./claims.js";
@@ -18,14 +18,14 @@ export function memoryStore(): TokenStore {
   return {
     async load(domainPrefix) {
       const kept = sets.get(domainPrefix);
-      return kept && quiet(kept); // a copy, so that callers cannot change the stored set
+      return kept && redacted(kept); // a copy, so that callers cannot change the stored set
     },
     async save(next, replacing) {
       const stored = sets.get(next.domainPrefix)?.version;
       if (replacing && stored !== replacing.version) return false;
       if (stored !== undefined && areOfTwoApplications(stored, next.version)) return false;
       if (!sets.has(next.domainPrefix)) names.changed();
-      sets.set(next.domainPrefix, quiet(next));
+      sets.set(next.domainPrefix, redacted(next));
       return true;
     },
     async remove(domainPrefix) {

@@ -1,6 +1,6 @@
-import { renewed } from "../endpoint/answered-set.js";
+import { tokenSetFromRefresh } from "../endpoint/answered-set.js";
 import type { Coming, TokenAnswer } from "../endpoint/token-endpoint.js";
-import { LATE } from "../endpoint/token-post.js";
+import { LATE_TIMEOUT_FACTOR } from "../endpoint/token-post.js";
 import { within } from "../platform/timers.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import {
@@ -11,29 +11,29 @@ import {
   TokenResponseError,
 } from "../vocabulary/errors.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
-import type { Application } from "./application.js";
-import type { HeldTokens, Renewal } from "./held-tokens.js";
-import { noteLimit } from "./renewal-failures.js";
+import type { Deps } from "./deps.js";
+import { recordRetryAfter } from "./renewal-failures.js";
+import type { Renewal, RetailerCache } from "./retailer-cache.js";
 
 /**
- * Saves what the service issued before any caller sees it. If somebody logged in meanwhile, that set counts.
+ * Saves what the service issued before any caller sees it. If a person logged in meanwhile, that set counts.
  *
  * @param stored the set whose refresh token was sent.
  * @param tries called before each try to save it.
  */
 export async function saveIssued(
-  held: HeldTokens,
+  cached: RetailerCache,
   stored: TokenSet,
   answer: TokenAnswer,
-  { versions, backOff, events }: Application,
+  { versions, backOff, events }: Deps,
   tries?: () => void,
 ): Promise<Renewal> {
-  const problem = uselessness(held, answer);
-  const next = renewed(stored, answer, versions.next());
-  const kept = await held.replace(stored, next, tries);
-  if (!kept) throw new NotConnectedError(held); // disconnected meanwhile
+  const problem = unusableReason(cached, answer);
+  const next = tokenSetFromRefresh(stored, answer, versions.next());
+  const kept = await cached.replace(stored, next, tries);
+  if (!kept) throw new NotConnectedError(cached); // disconnected meanwhile
   if (problem) throw problem;
-  backOff.succeeded(held.domainPrefix, answer.rateLimit);
+  backOff.succeeded(cached.domainPrefix, answer.rateLimit);
   if (kept.version !== next.version) return { set: kept, isIssuedHere: false };
   events.renewed(stored, next, answer.beganAt);
   // issued to this very call: handed out once, even if it ended while it was saved
@@ -41,50 +41,53 @@ export async function saveIssued(
 }
 
 /** Why callers have no use for an answer. It is saved all the same. */
-function uselessness(held: HeldTokens, { response: { access } }: TokenAnswer): RetailPosError | undefined {
-  if (access && !held.isRejected(access.value)) return undefined;
-  const issued = `The token endpoint of retailer "${held.domainPrefix}" issued`;
-  if (access) return new RejectedByApiError(`${issued} an access token again that the API rejects`, held);
-  return new TokenResponseError(`${issued} a refresh token but no usable access_token`, held);
+function unusableReason(
+  cached: RetailerCache,
+  { response: { access } }: TokenAnswer,
+): RetailPosError | undefined {
+  if (access && !cached.isRejected(access.value)) return undefined;
+  const issued = `The token endpoint of retailer "${cached.domainPrefix}" issued`;
+  if (access) return new RejectedByApiError(`${issued} an access token again that the API rejects`, cached);
+  return new TokenResponseError(`${issued} a refresh token but no usable access_token`, cached);
 }
 
 /** Keeps what the service says after the deadline: tokens are saved, and a 429 holds. No caller waits any more. */
 export interface LateAnswers {
   /** @param stored the set whose refresh token was sent. */
-  keep(held: HeldTokens, stored: TokenSet, coming: Coming): void;
+  keep(cached: RetailerCache, stored: TokenSet, coming: Coming): void;
   /** What may still come for this retailer, and its saving: whether new tokens came of it. */
-  coming(held: HeldTokens): Promise<boolean>;
+  coming(cached: RetailerCache): Promise<boolean>;
 }
 
-export function lateAnswers(app: Application): LateAnswers {
-  const all = new Map<HeldTokens, Promise<boolean>>();
+export function lateAnswers(deps: Deps): LateAnswers {
+  const all = new Map<RetailerCache, Promise<boolean>>();
   return {
-    keep(held, stored, answer) {
-      const before = all.get(held)?.catch(() => false); // its runtime may have ended it
-      const work = answer.then((said) => said !== undefined && kept(held, stored, said));
+    keep(cached, stored, answer) {
+      const before = all.get(cached)?.catch(() => false); // its runtime may have ended it
+      const work = answer.then((said) => said !== undefined && kept(cached, stored, said));
       const both = Promise.all([before, work]).then((ends) => ends.includes(true));
-      all.set(held, both);
+      all.set(cached, both);
       void both.then(() => {
-        if (all.get(held) === both) all.delete(held);
+        if (all.get(cached) === both) all.delete(cached);
       });
-      app.background(held.keepFor(both));
+      deps.background(cached.pin(both));
     },
     /** Work that its runtime has ended brings no tokens. */
-    async coming(held) {
-      const mayTakeMs = LATE * app.timeoutMs + STORE_MAY_TAKE_MS;
-      return within(mayTakeMs, all.get(held) ?? false, () => new Error("too late")).catch(() => false);
+    async coming(cached) {
+      const mayTakeMs = LATE_TIMEOUT_FACTOR * deps.timeoutMs + STORE_MAY_TAKE_MS;
+      return within(mayTakeMs, all.get(cached) ?? false, () => new Error("too late")).catch(() => false);
     },
   };
 
   async function kept(
-    held: HeldTokens,
+    cached: RetailerCache,
     stored: TokenSet,
     said: TokenAnswer | RateLimitedError,
   ): Promise<boolean> {
     try {
       if (!(said instanceof RateLimitedError))
-        return (await saveIssued(held, stored, said, app)).isIssuedHere;
-      await noteLimit(held, stored, said, app);
+        return (await saveIssued(cached, stored, said, deps)).isIssuedHere;
+      await recordRetryAfter(cached, stored, said, deps);
     } catch {
       // told by the store
     }

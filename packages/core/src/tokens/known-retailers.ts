@@ -1,31 +1,37 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import type { HeldTokens } from "./held-tokens.js";
+import type { RetailerCache } from "./retailer-cache.js";
 
 /** The retailers that this process knows. The number is bounded, because it may serve any number of them. */
 export interface KnownRetailers {
-  get(domainPrefix: DomainPrefix): HeldTokens | undefined;
+  get(domainPrefix: DomainPrefix): RetailerCache | undefined;
   /** The same; a new one is made if it is not known yet. */
-  of(domainPrefix: DomainPrefix): HeldTokens;
+  of(domainPrefix: DomainPrefix): RetailerCache;
   /** The same, for a job that goes through all retailers: it calls {@link KnownRetailers.leave} at the end. */
-  visit(domainPrefix: DomainPrefix): HeldTokens;
+  visit(domainPrefix: DomainPrefix): RetailerCache;
   /** Drops a retailer that a job was the first to visit, unless somebody else asked or something would be lost. */
-  leave(retailer: HeldTokens): void;
+  leave(retailer: RetailerCache): void;
 }
 
-/** Up to this many are remembered even if no caller asks for them. */
-const KEPT_WHEN_IDLE = 10_000;
+/** How many retailers are remembered. */
+export interface KnownRetailersBounds {
+  /** Up to this many even if no caller asks for them. */
+  readonly keptWhenIdle: number;
+  /** From this many on, the oldest leave this process's memory, in use or not. The store keeps them. */
+  readonly most: number;
+}
+
+const BOUNDS: KnownRetailersBounds = { keptWhenIdle: 10_000, most: 200_000 };
 /** A retailer is in use for this long after its copy was compared with the store; also how often that is checked. */
 const IN_USE_MS = 60_000;
-/** From this many on, the oldest leave this process's memory, in use or not. The store keeps them. */
-const MOST_RETAILERS = 200_000;
 
 export function knownRetailers(
   clock: () => number,
-  unknown: (domainPrefix: DomainPrefix) => HeldTokens,
+  unknown: (domainPrefix: DomainPrefix) => RetailerCache,
+  { keptWhenIdle, most }: KnownRetailersBounds = BOUNDS,
 ): KnownRetailers {
-  const retailers = new Map<DomainPrefix, HeldTokens>();
+  const retailers = new Map<DomainPrefix, RetailerCache>();
   /** A job has met it, and no caller has asked for it since. */
-  const visited = new Set<HeldTokens>();
+  const visited = new Set<RetailerCache>();
   let sweptAt = Number.NEGATIVE_INFINITY;
   return {
     get,
@@ -42,40 +48,40 @@ export function knownRetailers(
     },
   };
 
-  function get(domainPrefix: DomainPrefix): HeldTokens | undefined {
+  function get(domainPrefix: DomainPrefix): RetailerCache | undefined {
     const known = retailers.get(domainPrefix);
     if (known && visited.size > 0) visited.delete(known);
     return known;
   }
 
-  function meet(domainPrefix: DomainPrefix): HeldTokens {
+  function meet(domainPrefix: DomainPrefix): RetailerCache {
     makeRoom();
     const retailer = unknown(domainPrefix);
     retailers.set(domainPrefix, retailer);
     return retailer;
   }
 
-  function drop(retailer: HeldTokens): void {
+  function drop(retailer: RetailerCache): void {
     visited.delete(retailer);
     retailers.delete(retailer.domainPrefix);
     retailer.retire();
   }
 
   function makeRoom(): void {
-    if (retailers.size < KEPT_WHEN_IDLE) return;
+    if (retailers.size < keptWhenIdle) return;
     const now = clock();
     if (Math.abs(now - sweptAt) >= IN_USE_MS) {
       sweptAt = now;
-      const isIdle = (retailer: HeldTokens) =>
+      const isIdle = (retailer: RetailerCache) =>
         Math.abs(retailer.ageMs(now)) >= IN_USE_MS && !retailer.hasRejections;
-      forgetSome(retailers.size - KEPT_WHEN_IDLE + 1, isIdle);
+      forgetSome(retailers.size - keptWhenIdle + 1, isIdle);
     }
-    if (retailers.size >= MOST_RETAILERS) forgetSome(MOST_RETAILERS / 10, () => true);
+    if (retailers.size >= most) forgetSome(most / 10, () => true);
   }
 
   /** Forgets the first of those that may go. Retailers with work under way or an unsaved set stay. */
-  function forgetSome(most: number, mayGo: (retailer: HeldTokens) => boolean): void {
-    let left = most;
+  function forgetSome(count: number, mayGo: (retailer: RetailerCache) => boolean): void {
+    let left = count;
     for (const retailer of retailers.values()) {
       if (left === 0) return;
       if (retailer.isNeeded || !mayGo(retailer)) continue;

@@ -25,7 +25,7 @@ export class Rejections {
    * the rate limit and end the tokens that other calls work with. So after ten tokens in a row that were rejected when
    * just issued, one more is believed after a second, then two, up to once a minute.
    */
-  note({ access, issuedAt }: TokenSet, now: number): boolean {
+  record({ access, issuedAt }: TokenSet, now: number): boolean {
     if (this.has(access.value)) return true;
     const isYoung = Math.abs(now - issuedAt) < JUST_ISSUED_MS; // clocks of two processes differ
     const pauseMs = longestPauseAfter(this.#youngInARow - BELIEVED_AT_ONCE + 1);

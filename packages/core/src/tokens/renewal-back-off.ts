@@ -8,19 +8,18 @@ import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
  * other failure for 1 s doubling to 60 s. Other retailers are unaffected.
  */
 export interface BackOff {
-  /** The error for a renewal that is wanted now; `undefined` if it may go out. */
-  renewal(domainPrefix: DomainPrefix): RetailPosError | undefined;
+  /** The pause that lasts at this instant. */
+  pause(domainPrefix: DomainPrefix, now: number): Pause | undefined;
   /** The 429 for a login that is wanted now. No other failure stops a person. */
   limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  /** Whether renewals before expiry should wait, because the service said nothing remains or the store failed. */
-  early(domainPrefix: DomainPrefix): boolean;
   failed(domainPrefix: DomainPrefix, error: RetailPosError): void;
   succeeded(domainPrefix: DomainPrefix, rateLimit: RateLimit | undefined): void;
   /** The store or the lock failed. The token endpoint is not to blame, but an attempt at once would fail as well. */
-  pause(domainPrefix: DomainPrefix): void;
+  storeFailed(domainPrefix: DomainPrefix): void;
 }
 
-interface Pause {
+/** A time in which a retailer's renewals wait. */
+export interface Pause {
   readonly at: number;
   readonly until: number;
   /** Absent if only early renewals wait. */
@@ -39,16 +38,10 @@ export function backOff(clock: () => number): BackOff {
   let sweepAt = FIRST_SWEEP_AT;
 
   return {
-    renewal(domainPrefix) {
-      const pause = active(domainPrefix);
-      return pause?.error instanceof RateLimitedError ? fromNow(pause.error) : pause?.error;
-    },
+    pause: active,
     limit(domainPrefix) {
       const error = active(domainPrefix)?.error;
       return error instanceof RateLimitedError ? fromNow(error) : undefined;
-    },
-    early(domainPrefix) {
-      return active(domainPrefix) !== undefined;
     },
     failed(domainPrefix, error) {
       if (isLimited(domainPrefix) && !(error instanceof RateLimitedError)) return;
@@ -64,7 +57,7 @@ export function backOff(clock: () => number): BackOff {
       if (rateLimit?.remaining === 0)
         remember(domainPrefix, { at, until: retryAtOf(rateLimit, at), failures: 0 });
     },
-    pause(domainPrefix) {
+    storeFailed(domainPrefix) {
       const at = clock();
       if (active(domainPrefix)) return;
       const failures = pauses.get(domainPrefix)?.failures ?? 0;
@@ -78,10 +71,9 @@ export function backOff(clock: () => number): BackOff {
   }
 
   /** The pause that lasts now. One that begins later does not: a clock that is set back must not stop a retailer. */
-  function active(domainPrefix: DomainPrefix): Pause | undefined {
+  function active(domainPrefix: DomainPrefix, now = clock()): Pause | undefined {
     const pause = pauses.get(domainPrefix);
     if (!pause) return undefined;
-    const now = clock();
     return pause.at <= now && now < pause.until ? pause : undefined;
   }
 

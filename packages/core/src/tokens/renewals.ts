@@ -1,5 +1,5 @@
 import type { TokenAnswer } from "../endpoint/token-endpoint.js";
-import type { Progress } from "../platform/progress.js";
+import type { Heartbeat } from "../platform/heartbeat.js";
 import { underLock } from "../store/locks.js";
 import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import {
@@ -7,130 +7,129 @@ import {
   RateLimitedError,
   ReconnectRequiredError,
   RefusedEarlyError,
-  type RetailPosError,
+  RetailPosError,
   TokenEndpointError,
 } from "../vocabulary/errors.js";
-import { isExpired, limitOf, refusalOf } from "../vocabulary/token-life.js";
+import { isExpired } from "../vocabulary/token-life.js";
 import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
-import type { Application } from "./application.js";
-import type { HeldTokens, Renewal } from "./held-tokens.js";
+import type { Deps } from "./deps.js";
+import { handleInvalidGrant, handleRefusedEarly, USUAL_SKEW_MS, waitPastExpiry } from "./invalid-grant.js";
 import { lateAnswers, saveIssued } from "./issued-tokens.js";
-import {
-  ENDS_WITHIN_MS,
-  newerThanRefused,
-  newerThanRefusedEarly,
-  tooEarly,
-  untilEndedFor,
-} from "./refusals.js";
-import { noteFailure, noteLimit } from "./renewal-failures.js";
+import { recordFailure, recordRetryAfter } from "./renewal-failures.js";
+import type { Renewal, RetailerCache } from "./retailer-cache.js";
 
 /** Renews stored tokens: one token request per expiry, however many callers ask (behaviour 4). */
 export interface Renewals {
   /**
    * Renews, or joins the renewal that is under way.
    *
-   * @param stale the set that has to be replaced: one with another version that lives is returned instead.
+   * @param stale the set that has to be replaced: a live one with another access token is returned instead.
    */
-  renew(held: HeldTokens, stale: TokenSet): Promise<Renewal>;
+  renew(cached: RetailerCache, stale: TokenSet): Promise<Renewal>;
   /** What the service may still say after the deadline of a renewal, and its saving: whether new tokens came of it. */
-  comingLate(held: HeldTokens): Promise<boolean>;
-  /** Why no token request may go out for this set right now. */
-  blocked(held: HeldTokens, set: TokenSet): RetailPosError | undefined;
+  comingLate(cached: RetailerCache): Promise<boolean>;
 }
 
 /** Long enough for a lock whose owner was killed to be free again, and for a set that was renewed to be saved. */
 const WAIT_FOR_OTHERS_MS = 30_000;
 /** A token request has ended so soon after `timeoutMs`, or its runtime has ended it. */
-const REQUEST_ENDS_WITHIN_MS = 1000;
-/** Of the time between two looks no more than this counts: if more has passed, this process stood still. */
-const LOOKS_WITHIN_MS = 1000;
+export const REQUEST_ENDS_WITHIN_MS = 1000;
+/** Of the time between two loads no more than this counts: if more has passed, this process stood still. */
+const LOADS_WITHIN_MS = 1000;
 
-export function renewals(app: Application): Renewals {
-  const { endpoint, backOff, lock, clientId, timeoutMs, clock } = app;
-  const late = lateAnswers(app);
-  const surelyMs = ENDS_WITHIN_MS + timeoutMs; // the answer that brought a token may have been slow
+export function renewals(deps: Deps): Renewals {
+  const { endpoint, lock, clientId, timeoutMs, clock } = deps;
+  const late = lateAnswers(deps);
+  const maxSkewMs = USUAL_SKEW_MS + timeoutMs; // the answer that brought a token may have been slow
   /** The service has renewed a token after its end that it refused to renew before: it does so with all retailers. */
   let renewsOnlyEnded = false;
-  return { renew, comingLate: late.coming, blocked };
+  return { renew, comingLate: late.coming };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
-  function renew(held: HeldTokens, stale: TokenSet): Promise<Renewal> {
-    return held.renewOnce(timeoutMs + REQUEST_ENDS_WITHIN_MS, async (progress) => {
-      try {
-        const key = `${clientId}/${held.domainPrefix}`;
-        const work = () => renewLocked(held, stale, progress);
-        const instead = renewedElsewhere(held, stale, timeoutMs + WAIT_FOR_OTHERS_MS, progress);
-        return await underLock(lock, key, work, { instead, progress });
-      } catch (error) {
-        if (error instanceof Blocked) throw error.reason;
-        noteFailure(held, error, app);
+  function renew(cached: RetailerCache, stale: TokenSet): Promise<Renewal> {
+    return cached.renewOnce(timeoutMs + REQUEST_ENDS_WITHIN_MS, async (heartbeat) => {
+      const key = `${clientId}/${cached.domainPrefix}`;
+      const work = () => renewLocked(cached, stale, heartbeat);
+      const whileWaiting = renewedElsewhere(cached, stale, timeoutMs + WAIT_FOR_OTHERS_MS, heartbeat);
+      const end = await underLock(lock, key, work, { whileWaiting, heartbeat }).catch((error: unknown) => {
+        recordFailure(cached, error, deps);
         throw error;
-      }
+      });
+      if (end instanceof RetailPosError) throw end; // held back: nothing was sent, so there is no failure to record
+      return end;
     });
   }
 
   /**
    * The heart: under the lock reload, compare, refresh, save, and only then hand out.
    *
-   * @param waitedMs for a token that ended just now: so long the service was given to end it, too (behaviour 8).
+   * @returns an error if no token request may be sent now.
    */
   async function renewLocked(
-    held: HeldTokens,
+    cached: RetailerCache,
     stale: TokenSet,
-    progress: Progress,
-    waitedMs = 0,
-  ): Promise<Renewal> {
-    progress.next(STORE_MAY_TAKE_MS);
-    const stored = await held.reload(); // never a set that was read before the lock was ours
-    if (!stored) throw new NotConnectedError(held);
-    if (isRenewed(held, stored, stale)) return adopted(stored); // while we queued
-    const reason = blocked(held, stored);
-    if (reason) throw new Blocked(reason);
-    const [isEarly, wasRefusedEarly] = [held.isLive(stored), held.isRefusedEarly(stored)];
-    const mayBeEarly = !isEarly && (renewsOnlyEnded || wasRefusedEarly);
-    const waitsFor = async (ms: number) =>
-      mayBeEarly && waitedMs < ms && (await untilEndedFor(ms, held, stored, app, progress));
-    if (await waitsFor(ENDS_WITHIN_MS)) return renewLocked(held, stale, progress, ENDS_WITHIN_MS);
-    let answer: TokenAnswer;
-    progress.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
+    heartbeat: Heartbeat,
+  ): Promise<Renewal | RetailPosError> {
+    let outdated = stale;
+    let waitedMs = 0;
+    for (;;) {
+      heartbeat.next(STORE_MAY_TAKE_MS);
+      const stored = await cached.reload(); // never a set that was read before the lock was ours
+      if (!stored) throw new NotConnectedError(cached);
+      if (isRenewed(cached, stored, outdated)) return fromElsewhere(stored); // while we queued
+      const heldBack = cached.heldBackBy(stored);
+      if (heldBack) return heldBack;
+
+      const isEarly = cached.isLive(stored);
+      const wasRefusedEarly = cached.recorded(stored).refusedEarlyAt ?? stored.refusedEarlyAt;
+      const mayBeEarly = !isEarly && (renewsOnlyEnded || wasRefusedEarly !== undefined);
+      if (mayBeEarly && (await waitedFor(USUAL_SKEW_MS, stored))) continue;
+
+      const answer = await refreshed(cached, stored, isEarly, heartbeat);
+      if (answer instanceof RefusedEarlyError)
+        return fromElsewhere(await handleRefusedEarly(cached, stored, answer, deps));
+      if (answer instanceof ReconnectRequiredError) {
+        if (mayBeEarly && (await waitedFor(maxSkewMs, stored))) continue;
+        outdated = await handleInvalidGrant(cached, stored, answer, deps);
+        if (cached.isLive(outdated)) return fromElsewhere(outdated);
+        continue;
+      }
+
+      const wasEnded = wasRefusedEarly !== undefined && isExpired(stored.access, clock());
+      renewsOnlyEnded = !isEarly && (renewsOnlyEnded || wasEnded);
+      const kept = await saveIssued(cached, stored, answer, deps, () => heartbeat.next(STORE_MAY_TAKE_MS));
+      if (kept.isIssuedHere || cached.isLive(kept.set)) return kept;
+      outdated = kept.set; // another process stored it, and it has ended meanwhile
+    }
+
+    /** For a token that ended just now: the service is given so long to end it, too. Once for each length. */
+    async function waitedFor(ms: number, { access }: TokenSet): Promise<boolean> {
+      if (waitedMs >= ms) return false;
+      waitedMs = ms;
+      return waitPastExpiry(ms, cached, access, clock, heartbeat);
+    }
+  }
+
+  /** @returns the answer, or how the service refused the refresh token. */
+  async function refreshed(
+    cached: RetailerCache,
+    stored: TokenSet,
+    isEarly: boolean,
+    heartbeat: Heartbeat,
+  ): Promise<TokenAnswer | RefusedEarlyError | ReconnectRequiredError> {
+    heartbeat.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
     try {
-      answer = await endpoint.refresh(held.domainPrefix, stored.refreshToken, {
+      return await endpoint.refresh(cached.domainPrefix, stored.refreshToken, {
         accessToken: stored.access.value,
         isEarly,
-        late: (coming) => late.keep(held, stored, coming),
+        late: (coming) => late.keep(cached, stored, coming),
       });
     } catch (error) {
-      progress.next(STORE_MAY_TAKE_MS);
-      if (error instanceof RateLimitedError) await noteLimit(held, stored, error, app);
-      if (error instanceof RefusedEarlyError)
-        return adopted(await newerThanRefusedEarly(held, stored, error, app));
-      if (!(error instanceof ReconnectRequiredError)) throw error;
-      if (await waitsFor(surelyMs)) return renewLocked(held, stale, progress, surelyMs);
-      return live(held, await newerThanRefused(held, stored, app), progress);
+      heartbeat.next(STORE_MAY_TAKE_MS);
+      if (error instanceof RefusedEarlyError || error instanceof ReconnectRequiredError) return error;
+      if (error instanceof RateLimitedError) await recordRetryAfter(cached, stored, error, deps);
+      throw error;
     }
-    renewsOnlyEnded = !isEarly && (renewsOnlyEnded || (wasRefusedEarly && isExpired(stored.access, clock())));
-    const kept = await saveIssued(held, stored, answer, app, () => progress.next(STORE_MAY_TAKE_MS));
-    return kept.isIssuedHere ? kept : live(held, kept.set, progress);
-  }
-
-  /** A set that somebody else stored counts only while it lives. */
-  function live(held: HeldTokens, set: TokenSet, progress: Progress): Renewal | Promise<Renewal> {
-    return held.isLive(set) ? adopted(set) : renewLocked(held, set, progress);
-  }
-
-  function blocked(held: HeldTokens, set: TokenSet): RetailPosError | undefined {
-    const now = clock();
-    const refusal = refusalOf(set, now) ?? refusalOf(held.remembered(set), now);
-    const reason = refusal ?? backOff.renewal(set.domainPrefix) ?? limitOf(set, now);
-    return reason ?? (held.isTooEarly(set) ? tooEarly(held) : undefined);
-  }
-}
-
-/** Wraps the reason why no request went out, so that it is not noted as a new failure. */
-class Blocked {
-  readonly reason: RetailPosError;
-  constructor(reason: RetailPosError) {
-    this.reason = reason;
   }
 }
 
@@ -143,22 +142,22 @@ class Blocked {
  * waited for `patienceMs` by then fails as those did.
  */
 function renewedElsewhere(
-  held: HeldTokens,
+  cached: RetailerCache,
   stale: TokenSet,
   patienceMs: number,
-  progress: Progress,
+  heartbeat: Heartbeat,
 ): () => Promise<Renewal | undefined> {
-  const { domainPrefix } = held;
+  const { domainPrefix } = cached;
   let waitedMs = 0;
-  let lookedAt = performance.now();
+  let loadedAt = performance.now();
   let isReadable = true;
   return async () => {
-    progress.next(STORE_MAY_TAKE_MS); // the one who waits is alive
-    const stored = isReadable && !held.isUnsaved ? await read() : undefined;
-    if (stored && isRenewed(held, stored, stale)) return adopted(stored);
+    heartbeat.next(STORE_MAY_TAKE_MS); // the one who waits is alive
+    const stored = isReadable && !cached.isUnsaved ? await load() : undefined;
+    if (stored && isRenewed(cached, stored, stale)) return fromElsewhere(stored);
     const now = performance.now();
-    waitedMs += Math.min(now - lookedAt, LOOKS_WITHIN_MS);
-    lookedAt = now;
+    waitedMs += Math.min(now - loadedAt, LOADS_WITHIN_MS);
+    loadedAt = now;
     if (waitedMs < patienceMs) return undefined;
     const why = `other processes have tried for ${Math.round(waitedMs / 1000)} s`;
     throw new TokenEndpointError(`The tokens of retailer "${domainPrefix}" are not renewed: ${why}`, {
@@ -166,9 +165,9 @@ function renewedElsewhere(
     });
   };
 
-  async function read(): Promise<TokenSet | undefined> {
+  async function load(): Promise<TokenSet | undefined> {
     try {
-      return await held.load();
+      return await cached.loadNow();
     } catch {
       isReadable = false;
       return undefined;
@@ -176,10 +175,11 @@ function renewedElsewhere(
   }
 }
 
-function isRenewed(held: HeldTokens, stored: TokenSet, stale: TokenSet): boolean {
-  return !haveSameAccess(stored, stale) && held.isLive(stored);
+function isRenewed(cached: RetailerCache, stored: TokenSet, stale: TokenSet): boolean {
+  return !haveSameAccess(stored, stale) && cached.isLive(stored);
 }
 
-function adopted(set: TokenSet): Renewal {
+/** Another process or a login brought the set. */
+function fromElsewhere(set: TokenSet): Renewal {
   return { set, isIssuedHere: false };
 }

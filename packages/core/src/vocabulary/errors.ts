@@ -21,6 +21,22 @@ export interface RetailPosErrorDetails {
   readonly cause?: unknown;
 }
 
+/** What the token endpoint answered, if it did. */
+interface EndpointAnswer {
+  readonly endpointStatus?: number | undefined;
+  readonly error?: string | undefined;
+  readonly errorDescription?: string | undefined;
+}
+
+/** The fields that are given. */
+function endpointAnswer({ endpointStatus, error, errorDescription }: EndpointAnswer): EndpointAnswer {
+  return {
+    ...(endpointStatus !== undefined && { endpointStatus }),
+    ...(error !== undefined && { error }),
+    ...(errorDescription !== undefined && { errorDescription }),
+  };
+}
+
 // In the global symbol registry, so that two copies of this package recognise each other's errors.
 const brand = Symbol.for("@retail-pos/core/error");
 
@@ -108,8 +124,16 @@ export class NotConnectedError extends RetailPosError {
  */
 export class ReconnectRequiredError extends RetailPosError {
   declare readonly code: "reconnect_required";
-  constructor(message: string, details: RetailPosErrorDetails = {}) {
+  /** The HTTP status of the answer that refused the token, in the process that got the answer. */
+  declare readonly endpointStatus?: number;
+  /** The OAuth error code of that answer (RFC 6749, section 5.2), if it had one. */
+  declare readonly error?: string;
+  /** The `error_description` of that answer, without control characters and secrets. */
+  declare readonly errorDescription?: string;
+
+  constructor(message: string, details: RetailPosErrorDetails & EndpointAnswer = {}) {
     super("reconnect_required", 401, message, details);
+    Object.assign(this, endpointAnswer(details));
   }
 }
 
@@ -157,20 +181,16 @@ export class TokenEndpointError extends RetailPosError {
 
   constructor(
     message: string,
-    details: RetailPosErrorDetails & {
-      /**
-       * The HTTP status that an error handler should answer with; default 502, and 403 if the service refused a code.
-       */
-      status?: 403 | undefined;
-      endpointStatus?: number | undefined;
-      error?: string | undefined;
-      errorDescription?: string | undefined;
-    } = {},
+    details: RetailPosErrorDetails &
+      EndpointAnswer & {
+        /**
+         * The HTTP status that an error handler should answer with; default 502, and 403 if the service refused a code.
+         */
+        status?: 403 | undefined;
+      } = {},
   ) {
     super("token_endpoint_failed", details.status ?? 502, message, details);
-    if (details.endpointStatus !== undefined) this.endpointStatus = details.endpointStatus;
-    if (details.error !== undefined) this.error = details.error;
-    if (details.errorDescription !== undefined) this.errorDescription = details.errorDescription;
+    Object.assign(this, endpointAnswer(details));
   }
 }
 
@@ -198,16 +218,18 @@ export class RefusedEarlyError extends TokenEndpointError {}
 export class ClientRefusedError extends RetailPosError {
   declare readonly code: "client_refused";
   /** `invalid_client` or `unauthorized_client` (RFC 6749, section 5.2). */
-  readonly error: string;
+  declare readonly error: string;
+  /** The HTTP status of the answer. */
+  declare readonly endpointStatus?: number;
+  /** The answer's `error_description`, without control characters and secrets. */
+  declare readonly errorDescription?: string;
 
-  constructor(error: string, details: RetailPosErrorDetails = {}) {
-    super(
-      "client_refused",
-      500,
-      `The service refuses this application (${error}); check clientId and clientSecret`,
-      details,
-    );
-    this.error = error;
+  constructor(error: string, details: RetailPosErrorDetails & EndpointAnswer = {}) {
+    const { errorDescription } = details;
+    const said = errorDescription === undefined ? error : `${error}: ${errorDescription}`;
+    const message = `The service refuses this application (${said}); check clientId and clientSecret`;
+    super("client_refused", 500, message, details);
+    Object.assign(this, endpointAnswer({ ...details, error }));
   }
 }
 

@@ -203,7 +203,7 @@ const cases: Case[] = [
     isExpired: true,
     answer: () => oauthError("invalid_grant"),
     code: "reconnect_required",
-    told: ["caller_failed"],
+    told: ["token_request", "caller_failed"],
   },
 ];
 

@@ -105,7 +105,7 @@ export type RetailPosEvent =
     });
 
 /** One request to the token endpoint, and what became of it. */
-export type TokenRequest = Omit<Extract<RetailPosEvent, { type: "token_request" }>, "type" | "at">;
+export type TokenRequestReport = Omit<Extract<RetailPosEvent, { type: "token_request" }>, "type" | "at">;
 
 /** Tells an observer. */
 function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
@@ -129,7 +129,7 @@ function isObject(value: unknown): boolean {
 
 /** Tells `observe` of everything that happens to stored tokens. */
 export interface TokenEvents {
-  tokenRequest(request: TokenRequest): void;
+  tokenRequest(request: TokenRequestReport): void;
   connected(domainPrefix: DomainPrefix): void;
   disconnected(domainPrefix: DomainPrefix): void;
   /** @param beganAt when the token request was sent, by `performance.now()`. */

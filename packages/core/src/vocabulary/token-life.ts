@@ -3,7 +3,7 @@ import type { RetailerStatus } from "./retailer-status.js";
 import type { AccessToken, TokenSet } from "./token-set.js";
 
 /** After a refusal, no token request is sent for the set for this long (behaviour 8). */
-const REFUSED_FOR_MS = 3_600_000;
+export const REFUSED_FOR_MS = 3_600_000;
 
 export function isExpired({ expiresAt }: AccessToken, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt;
@@ -29,28 +29,10 @@ function dueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: nu
  */
 const LONGEST_LIMIT_MS = 3_600_000 + 300_000;
 
-/** Whether the service said that no token request may come for this set yet (behaviour 7). */
-export function isLimited(set: TokenSet, now: number): boolean {
-  const { limitedUntil } = set;
-  if (limitedUntil === undefined || isNotedAsTooEarly(set)) return false;
-  return now < limitedUntil && limitedUntil - now <= LONGEST_LIMIT_MS;
-}
-
-/** The note that a 429 leaves on a set (behaviour 7). */
-export function limitedUntil({ access }: TokenSet, retryAt: number): Pick<TokenSet, "limitedUntil"> {
-  return { limitedUntil: retryAt === access.expiresAt ? retryAt + 1 : retryAt };
-}
-
-/**
- * The note on a set that the service refused to renew while its access token was valid: no token request before that
- * token's end (behaviour 8). The end itself tells this note from the one of a 429.
- */
-export function tooEarlyBefore({ access: { expiresAt } }: TokenSet): Pick<TokenSet, "limitedUntil"> {
-  return expiresAt === undefined ? {} : { limitedUntil: expiresAt };
-}
-
-export function isNotedAsTooEarly({ access: { expiresAt }, limitedUntil }: TokenSet): boolean {
-  return limitedUntil !== undefined && limitedUntil === expiresAt;
+/** Whether no token request may be sent for this set yet (`limitedUntil`), in any process. */
+export function isLimited({ limitedUntil, refusedAt }: TokenSet, now: number): boolean {
+  const until = limitedUntil ?? (refusedAt === undefined ? now : refusedAt + REFUSED_FOR_MS);
+  return now < until && until - now <= LONGEST_LIMIT_MS;
 }
 
 /**
@@ -70,15 +52,10 @@ export function isDueWithin(
   return now >= Math.max(at, halfAt);
 }
 
-/** Whether the refusal recorded on a set still counts (behaviour 8). */
-export function isRefused({ refusedAt }: Pick<TokenSet, "refusedAt">, now: number): boolean {
-  return refusedAt !== undefined && Math.abs(now - refusedAt) < REFUSED_FOR_MS;
-}
-
-/** The error for callers if a refusal is recorded on the set and still counts (behaviour 8). */
+/** The error for callers if the service refused the set's refresh token, and no other try is due (behaviour 8). */
 export function refusalOf(set: TokenSet, now: number): ReconnectRequiredError | undefined {
   const { domainPrefix, refusedAt } = set;
-  if (refusedAt === undefined || !isRefused(set, now)) return undefined;
+  if (refusedAt === undefined || !isLimited(set, now)) return undefined;
   const when = new Date(refusedAt).toISOString();
   return new ReconnectRequiredError(
     `The service refused the refresh token of retailer "${domainPrefix}" at ${when}; log in with the store again`,
@@ -88,7 +65,7 @@ export function refusalOf(set: TokenSet, now: number): ReconnectRequiredError | 
 
 /** The error for callers if a process recorded a 429 on the set and its time is not over (behaviour 7). */
 export function limitOf(set: TokenSet, now: number): RateLimitedError | undefined {
-  const { domainPrefix, limitedUntil } = set;
-  if (limitedUntil === undefined || !isLimited(set, now)) return undefined;
+  const { domainPrefix, limitedUntil, refusedAt } = set;
+  if (limitedUntil === undefined || refusedAt !== undefined || !isLimited(set, now)) return undefined;
   return new RateLimitedError(limitedUntil, now, undefined, { domainPrefix });
 }

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parseDomainPrefix } from "./domain-prefix.js";
 import { StoredTokensError } from "./errors.js";
-import { checkStored, isBearerValue, problemWith, quiet, quietAccess } from "./token-set.js";
+import { checkStored, isBearerValue, redacted, redactedAccess, validate } from "./token-set.js";
 
 const T0 = Date.UTC(2030, 0, 1);
 const shop = parseDomainPrefix("shop");
@@ -46,14 +46,14 @@ describe("a bearer value", () => {
 
 describe("a quiet token set", () => {
   test("shows no token, however it is printed, alone or inside something", () => {
-    const set = quiet(complete);
+    const set = redacted(complete);
     for (const value of [
       set,
       set.access,
       { user: { set } },
       [set],
       new Map([["set", set]]),
-      Object.freeze(quiet(set)),
+      Object.freeze(redacted(set)),
     ]) {
       const shown = inspect(value, { depth: 10, showHidden: true });
       expect(shown).not.toContain("canary");
@@ -65,7 +65,7 @@ describe("a quiet token set", () => {
   });
 
   test("keeps everything, for a store to write and read", () => {
-    const set = quiet(complete);
+    const set = redacted(complete);
     expect(set).toEqual(complete);
     expect(JSON.parse(JSON.stringify(set))).toEqual(complete);
     expect(structuredClone(set)).toEqual(complete);
@@ -76,22 +76,22 @@ describe("a quiet token set", () => {
   test("leaves out what is not there, and what does not belong there", () => {
     const { refusedAt, limitedUntil, scope, ...least } = complete;
     const tooMuch = { ...least, access: { value: ACCESS, scope: "" }, owner: "x" };
-    const set = quiet(tooMuch);
+    const set = redacted(tooMuch);
     expect({ ...set.access }).toStrictEqual({ value: ACCESS });
     expect(Object.keys(set)).toEqual(Object.keys(least));
   });
 
   test("is a copy to its very bottom", () => {
     const original = { ...complete, access: { ...complete.access } };
-    const set = quiet(original);
+    const set = redacted(original);
     original.access.value = "changed";
     original.refreshToken = "changed";
     expect(set).toEqual(complete);
   });
 
   test("hands out an access token that is as quiet as it is", () => {
-    expect(inspect(quietAccess({ value: ACCESS }))).not.toContain("canary");
-    expect(JSON.stringify(quietAccess({ value: ACCESS, expiresAt: 5 }))).toBe(
+    expect(inspect(redactedAccess({ value: ACCESS }))).not.toContain("canary");
+    expect(JSON.stringify(redactedAccess({ value: ACCESS, expiresAt: 5 }))).toBe(
       JSON.stringify({ value: ACCESS, expiresAt: 5 }),
     );
   });
@@ -216,7 +216,7 @@ describe("a record from a store", () => {
   ];
   for (const { name, record, problem } of rows) {
     test(`is refused, and the field is named but never its value: ${name}`, () => {
-      expect(problemWith(record, shop)).toMatch(problem);
+      expect(validate(record, shop)).toMatch(problem);
       const error = thrownBy(() => checkStored(record, shop));
       expect(error).toBeInstanceOf(StoredTokensError);
       expect(error).toMatchObject({ domainPrefix: "shop", status: 500, expose: false });

@@ -21,12 +21,20 @@ export interface TokenSet {
   readonly issuedAt: number;
   /** A text that no other set has. Compare-and-set compares it. */
   readonly version: string;
-  /** When the service refused the refresh token, epoch milliseconds, if it did. */
+  /**
+   * When the service first refused the refresh token, epoch milliseconds, if it did. Later refusals of the same token
+   * leave it as it is.
+   */
   readonly refusedAt?: number;
   /**
+   * When the service refused to renew the access token before its end, epoch milliseconds, if it did. No token request
+   * is sent before that end, unless the API rejects the access token. A store that cannot keep this field costs one
+   * such request for each process.
+   */
+  readonly refusedEarlyAt?: number;
+  /**
    * No token request for the retailer before this instant, in any process; epoch milliseconds. The service answered
-   * 429. Or it refused to renew the access token early: then this is `access.expiresAt`, and a token that the API
-   * rejects is renewed all the same.
+   * 429, or it refused the refresh token and is asked again an hour later.
    */
   readonly limitedUntil?: number;
   /** The granted scope, if the service said one that is not empty (2.2). */
@@ -34,7 +42,12 @@ export interface TokenSet {
 }
 
 /** The fields that a set may be without. */
-const OPTIONAL = ["refusedAt", "limitedUntil", "scope"] as const satisfies readonly (keyof TokenSet)[];
+const OPTIONAL = [
+  "refusedAt",
+  "refusedEarlyAt",
+  "limitedUntil",
+  "scope",
+] as const satisfies readonly (keyof TokenSet)[];
 
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
 
@@ -52,14 +65,14 @@ export function isBearerValue(value: unknown): value is string {
 }
 
 /** A copy of a token set that can be printed (`console.log`, `util.inspect`) without showing a token. */
-export function quiet(set: TokenSet): TokenSet {
+export function redacted(set: TokenSet): TokenSet {
   const { domainPrefix, access, refreshToken, issuedAt, version } = set;
-  const copy = { domainPrefix, access: quietAccess(access), refreshToken, issuedAt, version };
+  const copy = { domainPrefix, access: redactedAccess(access), refreshToken, issuedAt, version };
   return hidden(withOptional(copy, set), withoutTokens);
 }
 
 /** A copy of an access token that can be printed without showing its value. */
-export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
+export function redactedAccess({ value, expiresAt }: AccessToken): AccessToken {
   return hidden(isGiven(expiresAt) ? { value, expiresAt } : { value }, withoutValue);
 }
 
@@ -75,17 +88,17 @@ export function quietAccess({ value, expiresAt }: AccessToken): AccessToken {
 export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenSet {
   let copy: unknown;
   try {
-    copy = copied(record);
+    copy = snapshot(record);
   } catch {
     throw new StoredTokensError("it cannot be read", { domainPrefix }); // an error thrown by a getter may show anything
   }
-  const problem = problemWith(copy, domainPrefix);
+  const problem = validate(copy, domainPrefix);
   if (problem) throw new StoredTokensError(problem, { domainPrefix });
-  return quiet(copy as TokenSet);
+  return redacted(copy as TokenSet);
 }
 
 /** Reads each field once: a getter could return one value to the check and another one later. */
-export function copied(record: unknown): unknown {
+export function snapshot(record: unknown): unknown {
   if (typeof record !== "object" || record === null) return record;
   const { domainPrefix, access, refreshToken, issuedAt, version } = record as TokenSet;
   const copy = { domainPrefix, access: copiedAccess(access), refreshToken, issuedAt, version };
@@ -108,7 +121,7 @@ function withOptional<T extends object>(copy: T, set: object): T {
 }
 
 /** Says why a value is no token set of this retailer. The text names the field, never its value. */
-export function problemWith(record: unknown, domainPrefix: DomainPrefix): string | undefined {
+export function validate(record: unknown, domainPrefix: DomainPrefix): string | undefined {
   if (typeof record !== "object" || record === null) return "it is no object";
   const set = record as { [field in keyof TokenSet]?: unknown };
   if (set.domainPrefix !== domainPrefix) return "it belongs to another retailer";
@@ -120,6 +133,7 @@ export function problemWith(record: unknown, domainPrefix: DomainPrefix): string
   if (!isInstant(set.issuedAt)) return "issuedAt is no instant";
   if (typeof set.version !== "string" || set.version === "") return "version is missing";
   if (isGiven(set.refusedAt) && !isInstant(set.refusedAt)) return "refusedAt is no instant";
+  if (isGiven(set.refusedEarlyAt) && !isInstant(set.refusedEarlyAt)) return "refusedEarlyAt is no instant";
   if (isGiven(set.limitedUntil) && !isInstant(set.limitedUntil)) return "limitedUntil is no instant";
   if (isGiven(set.scope) && typeof set.scope !== "string") return "scope is no text";
   return undefined;

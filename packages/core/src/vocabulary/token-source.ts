@@ -22,10 +22,4 @@ export interface TokenSource {
    * @throws the signal's reason, if the caller's own signal is aborted.
    */
   token(ask?: TokenAsk): Promise<AccessToken>;
-  /**
-   * The token, if this process has a valid one in its cache that is not older than `cacheMs`; else `undefined`. As with
-   * {@link token}, a renewal that is due starts in the background. Optional: callers of a source without it use
-   * {@link token}.
-   */
-  tokenNow?(): AccessToken | undefined;
 }

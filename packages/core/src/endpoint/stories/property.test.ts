@@ -8,7 +8,7 @@ import { type RetailPos, retailPos } from "../../retail-pos.js";
 import { memoryStore } from "../../store/memory-store.js";
 import { parseDomainPrefix } from "../../vocabulary/domain-prefix.js";
 import { isRetailPosError } from "../../vocabulary/errors.js";
-import { type AccessToken, problemWith, type TokenSet } from "../../vocabulary/token-set.js";
+import { type AccessToken, type TokenSet, validate } from "../../vocabulary/token-set.js";
 import type { TokenStore } from "../../vocabulary/token-store.js";
 
 const T0 = Date.UTC(2030, 0, 1);
@@ -238,7 +238,7 @@ describe("whatever bytes answer a login", () => {
         if (outcome instanceof Error) return expectTypedError(outcome, inLogin);
         const set = outcome as TokenSet;
         expect(code >= 200 && code < 300).toBe(true);
-        expect(problemWith(set, shop)).toBeUndefined();
+        expect(validate(set, shop)).toBeUndefined();
         expectUsable(set.access);
         expect(set.refreshToken).toBe(fieldsOf(body)?.["refresh_token"]);
         expect(inspect(set, { depth: 9 })).not.toContain(

@@ -197,7 +197,7 @@ describe("a refresh that is refused while the access token is valid", () => {
     const inner = memoryStore();
     const forgetful: TokenStore = {
       ...inner,
-      save({ limitedUntil: _, ...next }, replacing) {
+      save({ refusedEarlyAt: _, ...next }, replacing) {
         return inner.save(next, replacing);
       },
     };

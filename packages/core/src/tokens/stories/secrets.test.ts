@@ -143,7 +143,8 @@ test("no event and no error shows a secret: a store whose mark of a refusal fail
   time.now = T0 + DAY_MS;
   service.always(() => json({ error: "invalid_grant" }, 400));
   failures.push(await errorOf(value()));
-  expect(events.map(({ type }) => type)).toContain("unsaved");
+  expect(events.map(({ type }) => type)).toContain("store_failed");
+  expect(events.map(({ type }) => type)).not.toContain("unsaved");
   expectNoSecret(events);
   expectNoSecret(failures);
 });

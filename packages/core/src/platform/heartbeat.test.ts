@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { endRequestOf } from "../../testing/ended-request.js";
-import { Once, Progress, STUCK } from "./progress.js";
+import { ABANDONED, Heartbeat, Once } from "./heartbeat.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -22,7 +22,7 @@ function watched(wait: Promise<unknown>): { end: unknown } {
 }
 
 test("a wait settles as the work does, and leaves no timer", async () => {
-  const progress = new Progress(10_000);
+  const progress = new Heartbeat(10_000);
   const failure = new Error("failed");
   expect(await progress.wait(Promise.resolve("done"))).toBe("done");
   await expect(progress.wait(Promise.reject(failure))).rejects.toBe(failure);
@@ -30,27 +30,27 @@ test("a wait settles as the work does, and leaves no timer", async () => {
 });
 
 test("a step that takes longer than it may ends the waits for it, a second after it was overdue", async () => {
-  const progress = new Progress(10_000);
+  const progress = new Heartbeat(10_000);
   const waits = [watched(progress.wait(never)), watched(progress.wait(never))];
   await vi.advanceTimersByTimeAsync(10_999);
   expect(waits).toEqual([{ end: "waits" }, { end: "waits" }]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(waits).toEqual([{ end: STUCK }, { end: STUCK }]);
+  expect(waits).toEqual([{ end: ABANDONED }, { end: ABANDONED }]);
 });
 
 test("a wait that begins when the step is long overdue takes a second", async () => {
-  const progress = new Progress(10_000);
+  const progress = new Heartbeat(10_000);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(progress.isOverdue).toBe(true);
   const wait = watched(progress.wait(never));
   await vi.advanceTimersByTimeAsync(999);
   expect(wait.end).toBe("waits");
   await vi.advanceTimersByTimeAsync(1);
-  expect(wait.end).toBe(STUCK);
+  expect(wait.end).toBe(ABANDONED);
 });
 
 test("each step has its own time, and work that goes on is waited for", async () => {
-  const progress = new Progress(10_000);
+  const progress = new Heartbeat(10_000);
   const wait = watched(progress.wait(never));
   for (let step = 0; step < 5; step += 1) {
     await vi.advanceTimersByTimeAsync(9_000);
@@ -60,7 +60,7 @@ test("each step has its own time, and work that goes on is waited for", async ()
 });
 
 test("after a standstill of this thread, a step that goes on within the next second is not stuck", async () => {
-  const progress = new Progress(10_000);
+  const progress = new Heartbeat(10_000);
   const wait = watched(progress.wait(never));
   await vi.advanceTimersByTimeAsync(10_500); // overdue, as after a standstill
   progress.next(10_000);

@@ -11,14 +11,14 @@ import type { RateLimit } from "../vocabulary/rate-limit.js";
 export type GrantType = "authorization_code" | "refresh_token";
 
 /** One token request before it is sent: its form, and how to make its errors, which show no secret. */
-export interface Grant {
+export interface TokenRequest {
   readonly type: GrantType;
   readonly domainPrefix: DomainPrefix;
   readonly form: Readonly<Record<string, string>>;
   /** The values that no error may show, whatever the service repeats. */
   readonly secrets: readonly string[];
   /** The error for an answer that refuses the code or the refresh token. */
-  readonly refused: (status: number, errorDescription: string | undefined) => RetailPosError;
+  readonly refused: (details: Refusal) => RetailPosError;
   /** The same while the access token is valid: then no refusal is a verdict, whatever it says (behaviour 8). */
   readonly refusedEarly?: (details: Refusal) => RetailPosError;
   readonly parseErrorResponse?: ExchangeExtra["parseErrorResponse"];
@@ -43,15 +43,15 @@ export interface ExchangeExtra {
   parseErrorResponse?: (body: string, status: number) => Error | null | undefined;
 }
 
-export interface GrantOptions {
+export interface TokenRequestOptions {
   clientId: string;
   clientSecret: string;
   redirectUri: string | undefined;
-  logins?: LoginNews;
+  logins?: LoginObserver;
 }
 
 /** Told what the next logins of a retailer have to know. */
-export interface LoginNews {
+export interface LoginObserver {
   /** The rate limit in an answer, good or bad, to a login or a renewal (section 8). */
   answered(domainPrefix: DomainPrefix, rateLimit: RateLimit): void;
   /** The service refused a code. */
@@ -59,15 +59,20 @@ export interface LoginNews {
 }
 
 /** The two grants of one application. */
-export interface Grants {
+export interface TokenRequests {
   /**
    * Exchanges a login's code (4.2).
    *
    * @param held the retailer's tokens of an earlier login. A service that refuses the code may repeat them.
    */
-  code(domainPrefix: DomainPrefix, code: string, extra?: ExchangeExtra, held?: readonly string[]): Grant;
+  code(
+    domainPrefix: DomainPrefix,
+    code: string,
+    extra?: ExchangeExtra,
+    held?: readonly string[],
+  ): TokenRequest;
   /** 4.3: spends a refresh token. */
-  refresh(domainPrefix: DomainPrefix, refreshToken: string, access?: RefreshedAccess): Grant;
+  refresh(domainPrefix: DomainPrefix, refreshToken: string, access?: RefreshedAccess): TokenRequest;
 }
 
 /** The access token that is renewed. */
@@ -78,7 +83,7 @@ export interface RefreshedAccess {
   isEarly?: boolean;
 }
 
-export function tokenGrants(options: GrantOptions): Grants {
+export function tokenRequests(options: TokenRequestOptions): TokenRequests {
   const { clientId, clientSecret, logins } = options;
   const application = { client_id: clientId, client_secret: clientSecret };
 
@@ -93,9 +98,9 @@ export function tokenGrants(options: GrantOptions): Grants {
         ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
         ...application,
       };
-      const refused = (status: number, errorDescription: string | undefined) => {
+      const refused = (details: Refusal) => {
         logins?.codeRefused(domainPrefix);
-        return codeRefused(domainPrefix, status, errorDescription);
+        return codeRefused(domainPrefix, details);
       };
       const secrets = [code, clientSecret, ...held];
       return { type, domainPrefix, form, secrets, refused, parseErrorResponse };
@@ -103,7 +108,7 @@ export function tokenGrants(options: GrantOptions): Grants {
     refresh(domainPrefix, refreshToken, { accessToken, isEarly } = {}) {
       const type = "refresh_token";
       const form = { grant_type: type, refresh_token: refreshToken, ...application };
-      const refused = () => refreshTokenRefused(domainPrefix);
+      const refused = (details: Refusal) => refreshTokenRefused(domainPrefix, details);
       const early = { refusedEarly: (details: Refusal) => refusedEarly(domainPrefix, details) };
       const secrets = [refreshToken, clientSecret, ...(accessToken === undefined ? [] : [accessToken])];
       return { type, domainPrefix, form, secrets, refused, ...(isEarly && early) };
@@ -111,28 +116,31 @@ export function tokenGrants(options: GrantOptions): Grants {
   };
 }
 
-function codeRefused(
-  domainPrefix: DomainPrefix,
-  endpointStatus: number,
-  errorDescription: string | undefined,
-): TokenEndpointError {
+function codeRefused(domainPrefix: DomainPrefix, details: Refusal): TokenEndpointError {
   return new TokenEndpointError(
-    `The service refused the code of retailer "${domainPrefix}": expired after 10 minutes, already used, or ` +
-      "made for another address. Start again with the login",
-    { domainPrefix, status: 403, endpointStatus, error: "invalid_grant", errorDescription },
+    `The service refused the code of retailer "${domainPrefix}" (${wordsOf(details)}): expired after 10 minutes, ` +
+      "already used, or made for another address. Start again with the login",
+    { domainPrefix, status: 403, ...details, error: "invalid_grant" },
   );
 }
 
-function refreshTokenRefused(domainPrefix: DomainPrefix): ReconnectRequiredError {
+function refreshTokenRefused(domainPrefix: DomainPrefix, details: Refusal): ReconnectRequiredError {
   return new ReconnectRequiredError(
-    `The service refused the refresh token of retailer "${domainPrefix}"; log in with the store again`,
-    { domainPrefix },
+    `The service refused the refresh token of retailer "${domainPrefix}" (${wordsOf(details)}); log in with the store again`,
+    { domainPrefix, ...details },
   );
 }
 
 function refusedEarly(domainPrefix: DomainPrefix, details: Refusal): RefusedEarlyError {
   return new RefusedEarlyError(
-    `The service refused to renew the access token of retailer "${domainPrefix}" before its end; it is used until then`,
+    `The service refused to renew the access token of retailer "${domainPrefix}" before its end ` +
+      `(${wordsOf(details)}); it is used until then`,
     { domainPrefix, ...details },
   );
+}
+
+/** What the service said, for an operator: such as `400 invalid_grant: Refresh token reuse detected`. */
+export function wordsOf({ endpointStatus, error, errorDescription }: Refusal): string {
+  const status = error === undefined ? String(endpointStatus) : `${endpointStatus} ${error}`;
+  return errorDescription === undefined ? status : `${status}: ${errorDescription}`;
 }

@@ -1,7 +1,7 @@
 import { unref } from "./timers.js";
 
 /** How a wait ends for work that has come to a standstill. */
-export const STUCK: unique symbol = Symbol("stuck");
+export const ABANDONED: unique symbol = Symbol("stuck");
 
 /** A step that takes longer than it may is looked at once more, after so long. */
 const LOOK_AGAIN_MS = 1000;
@@ -11,7 +11,7 @@ const LOOK_AGAIN_MS = 1000;
  * answer: its promises never settle, and its timers never run. Those who wait see by a timer of their own that a step
  * takes longer than it may, and go on without it (behaviour 10). Newer runtimes reject their wait at once.
  */
-export class Progress {
+export class Heartbeat {
   #step = 0;
   #endsAt = 0;
 
@@ -31,26 +31,26 @@ export class Progress {
   }
 
   /**
-   * Settles as the work does, or with {@link STUCK}. Keeps no process alive.
+   * Settles as the work does, or with {@link ABANDONED}. Keeps no process alive.
    *
    * After this thread stood still, work that is alive may be overdue as well. So a step counts as stuck only if it is
    * still the same a second later.
    *
    * @param isOwn whether the work itself failed with this error. If not, the runtime has ended the work.
    */
-  wait<T>(work: Promise<T>, isOwn: (error: unknown) => boolean = always): Promise<T | typeof STUCK> {
+  wait<T>(work: Promise<T>, isOwn: (error: unknown) => boolean = always): Promise<T | typeof ABANDONED> {
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout>;
       const look = (overdue?: number) => {
         const leftMs = this.#endsAt - performance.now();
         if (leftMs > 0) timer = unref(setTimeout(look, leftMs));
-        else if (overdue === this.#step) resolve(STUCK);
+        else if (overdue === this.#step) resolve(ABANDONED);
         else timer = unref(setTimeout(look, LOOK_AGAIN_MS, this.#step));
       };
       look();
       const over = () => clearTimeout(timer);
       work.then(over, over);
-      work.then(resolve, (error) => (isOwn(error) ? reject(error) : resolve(STUCK)));
+      work.then(resolve, (error) => (isOwn(error) ? reject(error) : resolve(ABANDONED)));
     });
   }
 }
@@ -59,7 +59,7 @@ const always = () => true;
 
 /** Work that is under way, and how it failed: a runtime that ends its request rejects the waits of others. */
 interface Work<T> {
-  readonly progress: Progress;
+  readonly heartbeat: Heartbeat;
   readonly result: Promise<T>;
   failure?: { readonly error: unknown };
 }
@@ -74,7 +74,7 @@ export class Once<T> {
   }
 
   get isOverdue(): boolean {
-    return this.#work?.progress.isOverdue ?? false;
+    return this.#work?.heartbeat.isOverdue ?? false;
   }
 
   /**
@@ -82,7 +82,7 @@ export class Once<T> {
    *
    * @param mayTakeMs how long the work may take until it is at its next step.
    */
-  join(mayTakeMs: number, begin: (progress: Progress) => Promise<T>): Promise<T> {
+  join(mayTakeMs: number, begin: (heartbeat: Heartbeat) => Promise<T>): Promise<T> {
     return this.#work ? this.#joined(this.#work, mayTakeMs, begin) : this.#begun(mayTakeMs, begin);
   }
 
@@ -91,21 +91,21 @@ export class Once<T> {
     if (this.#work) await this.#end(this.#work).catch(() => {});
   }
 
-  async #joined(work: Work<T>, mayTakeMs: number, begin: (progress: Progress) => Promise<T>): Promise<T> {
+  async #joined(work: Work<T>, mayTakeMs: number, begin: (heartbeat: Heartbeat) => Promise<T>): Promise<T> {
     const end = await this.#end(work);
-    return end === STUCK ? this.join(mayTakeMs, begin) : end;
+    return end === ABANDONED ? this.join(mayTakeMs, begin) : end;
   }
 
-  async #end(work: Work<T>): Promise<T | typeof STUCK> {
-    const end = await work.progress.wait(work.result, (error) => work.failure?.error === error);
-    if (end === STUCK) this.#over(work);
+  async #end(work: Work<T>): Promise<T | typeof ABANDONED> {
+    const end = await work.heartbeat.wait(work.result, (error) => work.failure?.error === error);
+    if (end === ABANDONED) this.#over(work);
     return end;
   }
 
-  #begun(mayTakeMs: number, begin: (progress: Progress) => Promise<T>): Promise<T> {
-    const progress = new Progress(mayTakeMs);
-    const result = begin(progress);
-    const work: Work<T> = { progress, result };
+  #begun(mayTakeMs: number, begin: (heartbeat: Heartbeat) => Promise<T>): Promise<T> {
+    const heartbeat = new Heartbeat(mayTakeMs);
+    const result = begin(heartbeat);
+    const work: Work<T> = { heartbeat, result };
     this.#work = work;
     const failed = (error: unknown) => {
       work.failure = { error };

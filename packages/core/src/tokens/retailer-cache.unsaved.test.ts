@@ -4,9 +4,11 @@ import { checkedStore } from "../store/checked-store.js";
 import { memoryStore } from "../store/memory-store.js";
 import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { StoreFailedError } from "../vocabulary/errors.js";
+import { tokenEvents } from "../vocabulary/events.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 import { versionsOf } from "../vocabulary/token-set-versions.js";
-import { HeldTokens } from "./held-tokens.js";
+import type { Deps } from "./deps.js";
+import { RetailerCache } from "./retailer-cache.js";
 
 // A set that the store has not taken holds the one refresh token that the service still accepts (R4): whatever else
 // becomes known, it is dropped only for what the store says is newer.
@@ -36,18 +38,17 @@ async function holding(stored: TokenSet) {
   const save: typeof inner.save = (...args) =>
     state.isDown ? Promise.reject(new Error("disk full")) : inner.save(...args);
   const versions = versionsOf("the-application");
-  const held = new HeldTokens(SHOP, {
+  const clock = () => T0;
+  const cached = new RetailerCache(SHOP, {
     store: checkedStore({ ...inner, save }, versions, () => {}),
-    clock: () => T0,
+    clock,
     cacheMs: 10_000,
-
-    unsaved: () => {},
-    unread: () => {},
+    events: tokenEvents(undefined, clock),
     background: () => {},
-  });
-  await held.reload();
+  } as unknown as Deps);
+  await cached.reload();
   const inStore = async () => (await inner.load(SHOP))?.refreshToken;
-  return { held, inner, state, inStore };
+  return { cached, inner, state, inStore };
 }
 
 /** The store does not take it for as long as a save is tried. */
@@ -66,17 +67,17 @@ describe("what the service says of an older set, after a late answer to it that 
     { what: "a 429", isBack: false, more: { limitedUntil: T0 + 1000 } },
     { what: "a 429", isBack: true, more: { limitedUntil: T0 + 1000 } },
   ])("$what; the store is back: $isBack", async ({ isBack, more }) => {
-    const { held, state, inStore } = await holding(older);
+    const { cached, state, inStore } = await holding(older);
     state.isDown = true;
-    await notTaken(held.replace(older, newer));
+    await notTaken(cached.replace(older, newer));
     state.isDown = !isBack;
-    const noted = held.note(older, { ...older, version: "note", ...more });
+    const noted = cached.update(older, { ...older, version: "note", ...more });
     if (isBack) expect((await noted)?.refreshToken).toBe("refresh-1");
     else await expect(noted).rejects.toThrow(StoreFailedError);
-    expect((await held.reload())?.refreshToken).toBe("refresh-1");
-    expect([held.isUnsaved, await inStore()]).toEqual(isBack ? [false, "refresh-1"] : [true, "refresh-0"]);
+    expect((await cached.reload())?.refreshToken).toBe("refresh-1");
+    expect([cached.isUnsaved, await inStore()]).toEqual(isBack ? [false, "refresh-1"] : [true, "refresh-0"]);
     state.isDown = false;
-    await held.saveAgain();
+    await cached.saveAgain();
     expect(await inStore()).toBe("refresh-1");
   });
 });
@@ -85,42 +86,42 @@ describe("a change of the store whose answer is slow:", () => {
   test.each([false, true])(
     "what was renewed from that very login stays; the store is back: %s",
     async (isBack) => {
-      const { held, inner, state, inStore } = await holding(setOf("0"));
+      const { cached, inner, state, inStore } = await holding(setOf("0"));
       const answer = later();
       const [login, renewed] = [setOf("L"), setOf("1")];
-      const loggingIn = held.logIn(login, async () => {
+      const loggingIn = cached.logIn(login, async () => {
         await inner.save(login);
         await answer.promise;
       });
-      const stored = await held.reload();
+      const stored = await cached.reload();
       expect(stored?.version).toBe("L");
       state.isDown = true;
-      await notTaken(held.replace(login, renewed));
+      await notTaken(cached.replace(login, renewed));
       state.isDown = !isBack;
       answer.resolve();
       await loggingIn;
       state.isDown = false;
-      await held.saveAgain();
+      await cached.saveAgain();
       expect(await inStore()).toBe("refresh-1");
-      expect((await held.reload())?.refreshToken).toBe("refresh-1");
+      expect((await cached.reload())?.refreshToken).toBe("refresh-1");
     },
   );
 
   test("what was renewed from a login that followed a disconnect stays", async () => {
-    const { held, inner, state, inStore } = await holding(setOf("0"));
+    const { cached, inner, state, inStore } = await holding(setOf("0"));
     const answer = later();
-    const disconnecting = held.logIn(undefined, async () => {
+    const disconnecting = cached.logIn(undefined, async () => {
       await inner.remove(SHOP);
       await answer.promise;
     });
     await inner.save(setOf("L")); // in another process
-    expect((await held.reload())?.version).toBe("L");
+    expect((await cached.reload())?.version).toBe("L");
     state.isDown = true;
-    await notTaken(held.replace(setOf("L"), setOf("1")));
+    await notTaken(cached.replace(setOf("L"), setOf("1")));
     answer.resolve();
     await disconnecting;
     state.isDown = false;
-    await held.saveAgain();
+    await cached.saveAgain();
     expect(await inStore()).toBe("refresh-1");
   });
 
@@ -128,31 +129,31 @@ describe("a change of the store whose answer is slow:", () => {
     ["a login", setOf("L")],
     ["a disconnect", undefined],
   ])("%s ends what was renewed from the set before it, though the store cannot be asked", async (_, next) => {
-    const { held, inner, state, inStore } = await holding(setOf("0"));
+    const { cached, inner, state, inStore } = await holding(setOf("0"));
     const answer = later();
     state.isDown = true;
-    const renewing = held.replace(setOf("0"), setOf("1"));
-    const changing = held.logIn(next, async () => {
+    const renewing = cached.replace(setOf("0"), setOf("1"));
+    const changing = cached.logIn(next, async () => {
       await (next ? inner.save(next) : inner.remove(SHOP));
       await answer.promise;
     });
     await notTaken(renewing);
     answer.resolve();
     await changing;
-    expect(held.set?.refreshToken).toBe(next?.refreshToken);
+    expect(cached.set?.refreshToken).toBe(next?.refreshToken);
     state.isDown = false;
-    await held.saveAgain();
+    await cached.saveAgain();
     expect(await inStore()).toBe(next?.refreshToken);
   });
 });
 
 test("a renewal that cannot be saved while logins overlap gives way to the one that the store holds", async () => {
-  const { held, inner, state } = await holding(setOf("0"));
+  const { cached, inner, state } = await holding(setOf("0"));
   const answers = [later(), later()];
   state.isDown = true;
-  const renewing = held.replace(setOf("0"), setOf("1"));
+  const renewing = cached.replace(setOf("0"), setOf("1"));
   const logins = ["L1", "L2"].map((number, n) =>
-    held.logIn(setOf(number), async () => {
+    cached.logIn(setOf(number), async () => {
       await inner.save(setOf(number));
       await answers[n]?.promise;
     }),

@@ -1,27 +1,17 @@
-import type { RetailerClient } from "../client/retailer-client.js";
-import { Once, type Progress } from "../platform/progress.js";
+import { type Heartbeat, Once } from "../platform/heartbeat.js";
 import { sleep } from "../platform/timers.js";
-import type { CheckedStore } from "../store/checked-store.js";
 import { mayReplace } from "../store/compare-and-set.js";
 import { saveLater } from "../store/save-later.js";
 import { type Question, StoreCopy } from "../store/store-copy.js";
 import { isNoAnswer, STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { isExpired, isNotedAsTooEarly } from "../vocabulary/token-life.js";
+import { isStoreFailure, type ReconnectRequiredError, type RetailPosError } from "../vocabulary/errors.js";
+import { isExpired } from "../vocabulary/token-life.js";
 import { type AccessToken, haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
+import { type Decision, decide, type Facts, heldBackBy } from "./decide.js";
+import type { Deps } from "./deps.js";
 import { Rejections } from "./rejected-tokens.js";
-
-/** The parts that all retailers of one application share. */
-export interface Surroundings {
-  readonly store: CheckedStore;
-  readonly clock: () => number;
-  readonly cacheMs: number;
-  /** The store did not take a set; this process keeps it and goes on trying. */
-  readonly unsaved: (domainPrefix: DomainPrefix, error: unknown) => void;
-  /** The store could not be read, and the live copy is used instead. */
-  readonly unread: (held: HeldTokens, error: unknown) => void;
-  readonly background: (work: Promise<unknown>) => void;
-}
+import { recordFailure } from "./renewal-failures.js";
 
 /** A set that the service has issued and the store has not taken yet. */
 interface Unsaved {
@@ -48,41 +38,31 @@ const TRIES_AFTER_MS = [0, 50, 150, 400, 900, 1500];
 const MOST_UNSAVED = 16;
 
 /**
- * One retailer's tokens as this process holds them: what the store said last, and what it has not taken yet.
+ * What this process knows of one retailer: what the store said last, and what it has not taken yet.
  *
  * - **The store's answers** may contradict each other: {@link StoreCopy}.
- * - **Who would be turned away** is told by a question that was sent after they came: {@link HeldTokens.look}.
+ * - **A caller is turned away** only by a load that began after the caller came: {@link RetailerCache.load}.
  * - **What the service has issued** is kept at once, and until the store has answered a save of it. Nothing else ends
  *   that but a login or a disconnect. It is handed out once it is saved, or if the store fails to take it.
  */
-export class HeldTokens {
+export class RetailerCache {
   readonly domainPrefix: DomainPrefix;
-  readonly #around: Surroundings;
+  readonly #deps: Deps;
   readonly #copy = new StoreCopy();
   #unsaved: Unsaved | undefined = undefined;
-  /** A set with the last note or mark that was made here, in case the store does not keep it. */
-  #noted: TokenSet | undefined = undefined;
+  /** The refusal that was last recorded here, in case the store does not keep it. */
+  #recorded: { readonly set: TokenSet; readonly refusal: ReconnectRequiredError | undefined } | undefined =
+    undefined;
   #rejections: Rejections | undefined = undefined;
-  #client: RetailerClient | undefined = undefined;
-  /** Logins, disconnects and late answers whose end this object has to see. */
-  #awaited = 0;
-  readonly #looking = new Once<TokenSet | undefined>();
+  /** Work whose end this object has to see: logins, disconnects, late answers. */
+  #pins = 0;
+  readonly #loading = new Once<TokenSet | undefined>();
   readonly #saving = new Once<unknown>();
   readonly #renewing = new Once<Renewal>();
 
-  constructor(domainPrefix: DomainPrefix, around: Surroundings) {
+  constructor(domainPrefix: DomainPrefix, deps: Deps) {
     this.domainPrefix = domainPrefix;
-    this.#around = around;
-  }
-
-  /** The client that was kept for the next request of this retailer. */
-  get client(): RetailerClient | undefined {
-    return this.#client;
-  }
-
-  keepClient(client: RetailerClient): RetailerClient {
-    this.#client = client;
-    return client;
+    this.#deps = deps;
   }
 
   /** The set that is used. */
@@ -90,15 +70,11 @@ export class HeldTokens {
     return this.#unsaved?.served ?? this.#copy.set;
   }
 
-  get access(): AccessToken | undefined {
-    return this.set?.access;
-  }
-
   get isUnsaved(): boolean {
     return this.#unsaved !== undefined;
   }
 
-  /** Whether a renewal is under way, or was and is stuck. */
+  /** Whether a renewal is under way, or was and is abandoned. */
   get isRenewing(): boolean {
     return this.#renewing.isUnderWay;
   }
@@ -110,8 +86,8 @@ export class HeldTokens {
 
   /** Whether dropping this object would lose something: work under way, or an unsaved set. */
   get isNeeded(): boolean {
-    const isUnderWay = this.#looking.isUnderWay || this.#saving.isUnderWay || this.#renewing.isUnderWay;
-    return isUnderWay || this.#awaited > 0 || this.isUnsaved;
+    const isUnderWay = this.#loading.isUnderWay || this.#saving.isUnderWay || this.#renewing.isUnderWay;
+    return isUnderWay || this.#pins > 0 || this.isUnsaved;
   }
 
   get hasRejections(): boolean {
@@ -129,17 +105,13 @@ export class HeldTokens {
   }
 
   /** Whether the set may be used without asking the store. */
-  isTrusted(now: number = this.#around.clock()): boolean {
+  isFresh(now: number = this.#deps.clock()): boolean {
     if (this.#unsaved?.served) return true;
     const ageMs = this.#copy.ageMs(now);
-    return this.#copy.set !== undefined && ageMs >= 0 && ageMs < this.#around.cacheMs;
+    return this.#copy.set !== undefined && ageMs >= 0 && ageMs < this.#deps.cacheMs;
   }
 
-  isLive(set: TokenSet, now: number = this.#around.clock()): boolean {
-    return this.isLiveAccess(set.access, now);
-  }
-
-  isLiveAccess(access: AccessToken, now: number): boolean {
+  isLive({ access }: TokenSet, now: number = this.#deps.clock()): boolean {
     return !isExpired(access, now) && !this.isRejected(access.value);
   }
 
@@ -152,80 +124,107 @@ export class HeldTokens {
     return this.#rejections?.has(value) ?? false;
   }
 
-  /** Notes that the API rejected this set's access token. False: not believed, since the API rejects every token. */
+  /** Records that the API rejected this set's access token. False: not believed, since the API rejects every token. */
   reject(set: TokenSet): boolean {
     this.#rejections ??= new Rejections();
-    return this.#rejections.note(set, this.#around.clock());
+    return this.#rejections.record(set, this.#deps.clock());
   }
 
-  /** Remembers what a note or a mark says, for this process: the store may not keep it. */
-  remember(noted: TokenSet): void {
-    this.#noted = noted;
+  /** What a caller gets who comes now. */
+  decideNow(now: number = this.#deps.clock()): Decision {
+    const { set } = this;
+    return set ? decide(set, this.#facts(set, now)) : "load";
   }
 
-  /** The same tokens, with what this process remembers of them. */
-  remembered(set: TokenSet): TokenSet {
-    const noted = this.#noted;
-    return noted?.refreshToken === set.refreshToken && haveSameAccess(noted, set) ? noted : set;
+  /** What a caller gets of a set that was loaded for the caller. */
+  decide(set: TokenSet): Decision {
+    return decide(set, { ...this.#facts(set), isFresh: true });
   }
 
-  /** Whether a renewal of this set now would be refused, as one before was. A token that the API rejected has ended. */
-  isTooEarly(set: TokenSet): boolean {
-    return this.isRefusedEarly(set) && this.isLive(set);
+  /** Why no token request may be sent for the set now. */
+  heldBackBy(set: TokenSet): RetailPosError | undefined {
+    return heldBackBy(set, this.#facts(set));
   }
 
-  isRefusedEarly(set: TokenSet): boolean {
-    return isNotedAsTooEarly(set) || isNotedAsTooEarly(this.remembered(set));
+  #facts(set: TokenSet, now: number = this.#deps.clock()): Facts {
+    return {
+      now,
+      renewEarlyMs: this.#deps.renewEarlyMs,
+      isFresh: this.isFresh(now),
+      isRejected: this.isRejected(set.access.value),
+      recorded: this.recorded(set),
+      refusal: this.#recorded?.refusal,
+      pause: this.#deps.backOff.pause(this.domainPrefix, now),
+    };
   }
 
   /**
-   * Asks the store, once for all who ask before it is asked. If it fails, a live set is used instead.
+   * Keeps for this process what is recorded on a set: the store may not keep it.
    *
-   * @param enough gives the set that serves the caller as well, once a look that began before is over.
+   * @param refusal the error that callers get until the next try.
    */
-  async look(enough?: () => TokenSet | undefined): Promise<TokenSet | undefined> {
-    await this.#looking.ended();
-    return enough?.() ?? this.#looking.join(STORE_MAY_TAKE_MS, () => this.#looked());
+  keepRecord(set: TokenSet, refusal?: ReconnectRequiredError): void {
+    this.#recorded = { set, refusal };
   }
 
-  async #looked(): Promise<TokenSet | undefined> {
+  /** The same tokens, with what this process has recorded on them. */
+  recorded(set: TokenSet): TokenSet {
+    const recorded = this.#recorded?.set;
+    return recorded?.refreshToken === set.refreshToken && haveSameAccess(recorded, set) ? recorded : set;
+  }
+
+  /**
+   * Asks the store, once for all who ask before it is asked. If it fails, a live set is used instead (as with
+   * `stale-if-error`, RFC 5861).
+   *
+   * @param enough gives the set that serves the caller as well, once a load that began before is over.
+   */
+  async load(enough?: () => TokenSet | undefined): Promise<TokenSet | undefined> {
+    await this.#loading.ended();
+    return enough?.() ?? this.#loading.join(STORE_MAY_TAKE_MS, () => this.#loadOrStale());
+  }
+
+  async #loadOrStale(): Promise<TokenSet | undefined> {
     try {
-      const set = await (this.#unsaved?.served ? this.reload() : this.load());
-      const mark = set && set.refusedAt === undefined ? this.remembered(set) : undefined;
-      if (mark?.refusedAt === undefined) return set;
-      return await this.note(set as TokenSet, mark).catch(() => set); // the store did not take it
+      const set = await (this.#unsaved?.served ? this.reload() : this.loadNow());
+      const marked = set && set.refusedAt === undefined ? this.recorded(set) : undefined;
+      if (!set || marked?.refusedAt === undefined) return set;
+      return await this.update(set, marked).catch(() => set); // the store did not take the mark before
     } catch (error) {
       const { set } = this;
       if (!set || !this.isLive(set)) throw error;
-      if (!this.#unsaved?.served) this.#copy.trust(this.#around.clock());
-      this.#around.unread(this, error);
+      if (!this.#unsaved?.served) this.#copy.trust(this.#deps.clock());
+      recordFailure(this, error, this.#deps);
       return set;
     }
   }
 
   /** What the store holds now. */
-  async load(): Promise<TokenSet | undefined> {
+  async loadNow(): Promise<TokenSet | undefined> {
     for (;;) {
       const question = this.#ask();
-      const stored = await this.#around.store.load(this.domainPrefix, this.set);
+      const stored = await this.#deps.store.load(this.domainPrefix, this.set);
       if (this.#take(stored, question)) return stored;
     }
   }
 
   /**
-   * What the store holds now that it has taken what was unsaved.
+   * What the store holds once it has taken what was unsaved.
    *
    * @throws {StoreFailedError} the store cannot be asked, or does not take it.
    */
   async #loadSaved(): Promise<TokenSet | undefined> {
     for (;;) {
       await this.#saved();
-      const stored = await this.load();
+      const stored = await this.loadNow();
       if (!this.#unsaved) return stored; // else late tokens came meanwhile
     }
   }
 
-  /** The same; or the unsaved set: who cannot write may be reading from a copy of the store that is behind. */
+  /**
+   * The same. While the store does not take the unsaved set, that set itself: a store that cannot be written may be
+   * read from a copy that is behind.
+   */
   async reload(): Promise<TokenSet | undefined> {
     try {
       return await this.#loadSaved();
@@ -239,8 +238,8 @@ export class HeldTokens {
    * Keeps a set that the service has issued, and puts it into the store in place of `stored`.
    *
    * @param tries called before each try.
-   * @returns the set that counts from now on: `next`, or one that somebody else stored meanwhile; `undefined` if the
-   * retailer was disconnected.
+   * @returns the set that counts from now on: `next`, or one that was stored meanwhile; `undefined` if the retailer was
+   * disconnected.
    */
   async replace(stored: TokenSet, next: TokenSet, tries?: () => void): Promise<TokenSet | undefined> {
     const unsaved = this.#keep(stored, next);
@@ -274,9 +273,11 @@ export class HeldTokens {
       this.#unsaved = undefined;
       return known;
     }
-    if (!unsaved.served) this.#around.background(saveLater(this));
+    const { events, background } = this.#deps;
+    if (!unsaved.served) background(saveLater(this));
     unsaved.served = unsaved.set;
-    this.#around.unsaved(this.domainPrefix, error);
+    if (isStoreFailure(error)) events.storeFailed(error);
+    events.unsaved(this.domainPrefix, error);
     return unsaved.set;
   }
 
@@ -295,9 +296,9 @@ export class HeldTokens {
     if (!unsaved) return undefined;
     const question = this.#ask();
     try {
-      const kept = await this.#around.store.putQuietly(unsaved.set, unsaved.over);
+      const stored = await this.#deps.store.putQuietly(unsaved.set, unsaved.over);
       if (this.#unsaved === unsaved) this.#unsaved = undefined;
-      this.#take(kept, question);
+      this.#take(stored, question);
       return undefined;
     } catch (error) {
       return error;
@@ -312,23 +313,24 @@ export class HeldTokens {
   }
 
   /**
-   * Writes a note or a mark on the stored set.
+   * Writes what became known of the stored tokens (`refusedAt`, `refusedEarlyAt`, `limitedUntil`) into the store.
    *
-   * @returns the set that the store holds afterwards: `noted`, or one that somebody else stored meanwhile.
+   * @param changed the same tokens with those fields, under a new version.
+   * @returns the set that the store holds afterwards: `changed`, or one that was stored meanwhile.
    * @throws {StoreFailedError} also if the store does not take what is unsaved, which may be newer.
    */
-  async note(stored: TokenSet, noted: TokenSet): Promise<TokenSet | undefined> {
+  async update(stored: TokenSet, changed: TokenSet): Promise<TokenSet | undefined> {
     await this.#saved();
     const question = this.#ask();
-    const kept = await this.#around.store.put(noted, [stored]);
-    return this.#take(kept, question) ? kept : this.#loadSaved();
+    const now = await this.#deps.store.put(changed, [stored]);
+    return this.#take(now, question) ? now : this.#loadSaved();
   }
 
   /** A login or, without a set, a disconnect. `change` writes it to the store without comparing. */
   async logIn(set: TokenSet | undefined, change: () => Promise<void>): Promise<void> {
     const question = this.#ask();
     try {
-      await this.keepFor(change());
+      await this.pin(change());
     } catch (error) {
       this.#copy.distrust(); // the change may have been made all the same
       throw error;
@@ -343,25 +345,25 @@ export class HeldTokens {
   }
 
   /** Joins the renewal under way, or begins one: it is done once for all who ask at the same time. */
-  renewOnce(mayTakeMs: number, work: (progress: Progress) => Promise<Renewal>): Promise<Renewal> {
+  renewOnce(mayTakeMs: number, work: (heartbeat: Heartbeat) => Promise<Renewal>): Promise<Renewal> {
     const begins = !this.isRenewing || this.isRenewalOverdue;
     const renewal = this.#renewing.join(mayTakeMs, work);
-    if (begins) this.#around.background(renewal);
+    if (begins) this.#deps.background(renewal);
     return renewal;
   }
 
   /** Until this work is over, no other object takes this one's place. */
-  async keepFor<T>(work: Promise<T>): Promise<T> {
-    this.#awaited += 1;
+  async pin<T>(work: Promise<T>): Promise<T> {
+    this.#pins += 1;
     try {
       return await work;
     } finally {
-      this.#awaited -= 1;
+      this.#pins -= 1;
     }
   }
 
   #ask(): Question {
-    return this.#copy.ask(this.#around.clock());
+    return this.#copy.ask(this.#deps.clock());
   }
 
   #take(answer: TokenSet | undefined, question: Question): boolean {

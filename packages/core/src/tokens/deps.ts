@@ -6,7 +6,7 @@ import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { BackOff } from "./renewal-back-off.js";
 
 /** What all retailers of one client share: its settings, and the parts that it works with. */
-export interface Application {
+export interface Deps {
   /** Part of each lock's key: two applications may renew one retailer's tokens side by side. */
   readonly clientId: string;
   readonly renewEarlyMs: number;

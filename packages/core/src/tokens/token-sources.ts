@@ -1,0 +1,128 @@
+import { unlessAborted } from "../platform/abort.js";
+import {
+  NotConnectedError,
+  ReconnectRequiredError,
+  RefusedEarlyError,
+  RejectedByApiError,
+} from "../vocabulary/errors.js";
+import type { AccessToken, TokenSet } from "../vocabulary/token-set.js";
+import type { TokenAsk, TokenSource } from "../vocabulary/token-source.js";
+import { type Decision, serves } from "./decide.js";
+import type { Deps } from "./deps.js";
+import type { KnownRetailers } from "./known-retailers.js";
+import type { Renewals } from "./renewals.js";
+import type { Renewal, RetailerCache } from "./retailer-cache.js";
+
+/** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
+export function tokenSources(
+  { clock, events, background }: Deps,
+  retailers: KnownRetailers,
+  renewals: Renewals,
+): (known: RetailerCache) => TokenSource {
+  return (known) => ({ token: (ask) => token(known, ask), tokenNow: () => tokenNow(known) });
+
+  async function token(known: RetailerCache, { signal, rejected }: TokenAsk = {}): Promise<AccessToken> {
+    signal?.throwIfAborted();
+    const now = rejected === undefined ? tokenNow(known) : undefined;
+    if (now) return now;
+    const cached = retailers.of(known.domainPrefix);
+    try {
+      return await unlessAborted(obtain(cached, rejected), signal);
+    } catch (error) {
+      // Told in the async context of the caller; one who left is told of no failure.
+      if (!(signal?.aborted && error === signal.reason)) events.callerFailed(cached.domainPrefix, error);
+      throw error;
+    }
+  }
+
+  /** Nearly every call ends here, and has nothing to wait for. */
+  function tokenNow(known: RetailerCache): AccessToken | undefined {
+    const now = clock();
+    const cached = known.isFresh(now) ? known : retailers.of(known.domainPrefix);
+    const decision = cached.decideNow(now);
+    return serves(decision) ? serve(cached, cached.set as TokenSet, decision) : undefined;
+  }
+
+  /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
+  function serve(cached: RetailerCache, set: TokenSet, decision: Decision): AccessToken {
+    if (cached.isRenewing && !cached.isRenewalOverdue) return set.access;
+    if (cached.isUnsaved) background(cached.saveAgain());
+    if (decision === "serve and renew") renewals.renew(cached, set).catch(() => {}); // told already
+    return set.access;
+  }
+
+  /**
+   * The token of a caller whom the copy does not serve at once: it waits for the store, for a renewal, or both.
+   *
+   * @param rejected the access token that the API rejected, if the caller reports one.
+   */
+  async function obtain(cached: RetailerCache, rejected: string | undefined): Promise<AccessToken> {
+    for (let isLater = false; ; isLater = true) {
+      const set = useful(cached, rejected) ?? (await loaded(cached, rejected));
+      const decision = cached.decide(set);
+      if (serves(decision)) return serve(cached, set, decision);
+      const isJoining = cached.isRenewing;
+      if (decision instanceof Error && !isJoining) throw decision;
+      const token = await outcome(cached, renewals.renew(cached, set), isJoining && !isLater);
+      if (token) return token;
+    }
+  }
+
+  /**
+   * What a renewal brings to a caller; nothing, if the caller has to ask again.
+   *
+   * @param isJoining whether the renewal began before the caller came.
+   */
+  async function outcome(cached: RetailerCache, renewing: Promise<Renewal>, isJoining: boolean) {
+    try {
+      const { set } = await renewing;
+      // A token that ended while it was saved is handed to the caller who asked for it, and not to one who joined. A
+      // token that the API has rejected meanwhile is handed to neither.
+      const isGood = isJoining ? cached.isLive(set) : !cached.isRejected(set.access.value);
+      return isGood ? set.access : undefined;
+    } catch (error) {
+      // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
+      if (cached.liveAccess) return cached.liveAccess;
+      // It was refused before the token's end, and this caller came at the end: the next renewal is no longer early.
+      if (error instanceof RefusedEarlyError) return undefined;
+      // A renewal that began before this call may not know of a login that came between; the next one began later.
+      if (!isJoining || !isVerdict(error)) throw error;
+      return undefined;
+    }
+  }
+
+  /**
+   * What this process holds, if it is fresh and serves this caller, or if a renewal of it may. At once: so the first of
+   * many callers begins the renewal for all; and others, whose load is answered before this caller's, are not handed a
+   * token that this caller reports.
+   */
+  function useful(cached: RetailerCache, rejected: string | undefined): TokenSet | undefined {
+    const { set } = cached;
+    if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;
+    const decision = cached.decideNow();
+    if (decision === "load") return undefined;
+    return !(decision instanceof Error) || cached.isRenewing ? set : undefined;
+  }
+
+  /**
+   * The set in the store. A caller is turned away because of it only if the load began after the call: another process
+   * may have renewed, or a person may have logged in.
+   *
+   * @throws {NotConnectedError} the store holds nothing.
+   */
+  async function loaded(cached: RetailerCache, rejected: string | undefined): Promise<TokenSet> {
+    const set = await cached.load(() => useful(cached, rejected));
+    if (!set) throw new NotConnectedError(cached);
+    if (set.access.value === rejected && !cached.reject(set)) throw rejectsAll(cached);
+    return set;
+  }
+}
+
+function isVerdict(error: unknown): boolean {
+  return error instanceof NotConnectedError || error instanceof ReconnectRequiredError;
+}
+
+function rejectsAll(cached: RetailerCache): RejectedByApiError {
+  const message = `The API of retailer "${cached.domainPrefix}" rejects every access token, also those just issued`;
+  return new RejectedByApiError(message, cached);
+}
