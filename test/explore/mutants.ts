@@ -46,8 +46,8 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "a mark that overlapped is believed",
-    "return this.#take(kept, question) ? kept : this.#loadSaved();",
-    "this.#take(kept, question);\n    return kept;",
+    "return this.#take(now, question) ? now : this.#loadSaved();",
+    "this.#take(now, question);\n    return now;",
     { story: "a refusal, and a login here" },
   ),
   swapped(
@@ -62,24 +62,24 @@ const GUARDS: readonly Mutant[] = [
   swapped(
     "age counts from the answer",
     "return this.#copy.take(answer, question);",
-    "return this.#copy.take(answer, { ...question, at: this.#around.clock() });",
+    "return this.#copy.take(answer, { ...question, at: this.#deps.clock() });",
     { story: "a copy that was slow to come" },
   ),
-  dropped("any look serves", "await this.#looking.ended();", { story: "an older look" }),
+  dropped("any load serves", "await this.#loading.ended();", { story: "an older look" }),
   swapped(
     "what was slow to come serves",
-    "return enough?.() ?? this.#looking",
-    "return enough?.() ?? this.set ?? this.#looking",
+    "return enough?.() ?? this.#loading",
+    "return enough?.() ?? this.set ?? this.#loading",
     { story: "an older look, and a live token" },
   ),
   swapped(
     "a copy is trusted twice as long",
-    "this.#copy.set !== undefined && ageMs >= 0 && ageMs < this.#around.cacheMs;",
-    "this.#copy.set !== undefined && ageMs >= 0 && ageMs < 2 * this.#around.cacheMs;",
+    "this.#copy.set !== undefined && ageMs >= 0 && ageMs < this.#deps.cacheMs;",
+    "this.#copy.set !== undefined && ageMs >= 0 && ageMs < 2 * this.#deps.cacheMs;",
   ),
   swapped(
     "a verdict needs no look of one's own",
-    "return held.isLive(set) || held.isRenewing || !renewals.blocked(held, set) ? set : undefined;",
+    "return !(decision instanceof Error) || cached.isRenewing ? set : undefined;",
     "return set;",
   ),
   dropped(
@@ -129,7 +129,7 @@ const GUARDS: readonly Mutant[] = [
       story: "a login here",
       equivalent:
         "The login's answer would have to come after a renewal on its tokens, which the store does not take. " +
-        "`held-tokens.unsaved.test.ts` plays that.",
+        "`retailer-cache.unsaved.test.ts` plays that.",
     },
   ),
   swapped(
@@ -139,7 +139,7 @@ const GUARDS: readonly Mutant[] = [
     {
       equivalent:
         "Nearly: the set is read just before it is marked, so a process would have to stand still between the two while " +
-        "another one is refused, and marks the set. `held-tokens.test.ts` plays that.",
+        "another one is refused, and marks the set. `retailer-cache.test.ts` plays that.",
     },
   ),
   swapped(
@@ -176,30 +176,45 @@ const COMPARISONS: readonly Mutant[] = [
     "return !this.isRejected(access.value);",
   ),
   swapped(
-    "what is rejected is live",
-    "return !isExpired(access, now) && !this.isRejected(access.value);",
+    "what has ended is served",
+    "return !isRejected && !isExpired(access, now);",
+    "return !isRejected;",
+  ),
+  swapped(
+    "what is rejected is served",
+    "return !isRejected && !isExpired(access, now);",
     "return !isExpired(access, now);",
   ),
+  swapped("an old copy is served", "if (!set || !facts.isFresh)", "if (!set)"),
   swapped(
-    "a rejected copy is good",
-    "held.isTrusted(now) && held.isLive(set, now) ? serve(",
-    "held.isTrusted(now) ? serve(",
-  ),
-  swapped(
-    "a rejection is noted after the look",
-    "if (!set || (set.access.value === rejected && !held.reject(set)) || !held.isTrusted()) return undefined;",
-    "if (!set || set.access.value === rejected || !held.isTrusted()) return undefined;",
+    "a rejection is recorded after the load",
+    "if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;",
+    "if (!set || set.access.value === rejected) return undefined;",
   ),
   swapped(
     "early is a tenth of the life",
     "return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);",
     "return expiresAt - lifetimeMs / 10;",
   ),
-  swapped("a limit is over at once", "return now < limitedUntil &&", "return now > limitedUntil &&"),
+  swapped("a limit is over at once", "return now < until &&", "return now > until &&"),
   swapped(
     "a mark does not count",
-    "return refusedAt !== undefined && Math.abs(now - refusedAt) < REFUSED_FOR_MS;",
-    "return refusedAt !== undefined && Math.abs(now - refusedAt) > REFUSED_FOR_MS;",
+    "if (refusedAt === undefined || !isLimited(set, now)) return undefined;",
+    "if (refusedAt === undefined || isLimited(set, now)) return undefined;",
+  ),
+  swapped(
+    "a refusal is told with each hourly try",
+    "if (isFirst) events.reconnectRequired(cached.domainPrefix);",
+    "events.reconnectRequired(cached.domainPrefix);",
+    { story: "refused" },
+  ),
+  swapped(
+    "a process whose clock is behind shortens the pause of the others",
+    "Math.max(nextTryAt, stored.limitedUntil ?? 0)",
+    "nextTryAt",
+    {
+      equivalent: "The other processes then ask once more than they need. `refused.test.ts` plays that.",
+    },
   ),
   swapped(
     "there is no pause after a failure",
@@ -208,8 +223,8 @@ const COMPARISONS: readonly Mutant[] = [
   ),
   swapped(
     "a renewal that is due is tried all the time",
-    "if (isDue && !held.isTooEarly(set) && !backOff.early(held.domainPrefix))",
-    "if (isDue)",
+    "return isDue && !facts.pause && !heldBackBy(set, facts) ?",
+    "return isDue ?",
     { story: "tokens that live for a minute" },
   ),
 ];
@@ -217,27 +232,32 @@ const COMPARISONS: readonly Mutant[] = [
 const ORDER: readonly Mutant[] = [
   swapped(
     "no reload under the lock",
-    "const stored = await held.reload(); // never",
-    "const stored = held.set; // never",
+    "const stored = await cached.reload(); // never",
+    "const stored = cached.set; // never",
   ),
-  dropped("no comparison under the lock", "if (isRenewed(held, stored, stale)) return adopted(stored);"),
+  dropped(
+    "no comparison under the lock",
+    "if (isRenewed(cached, stored, outdated)) return fromElsewhere(stored); // while we queued",
+  ),
   swapped(
     "who waits is served whatever is stored",
-    "if (stored && isRenewed(held, stored, stale)) return adopted(stored);",
-    "if (stored) return adopted(stored);",
+    "if (stored && isRenewed(cached, stored, stale)) return fromElsewhere(stored);",
+    "if (stored) return fromElsewhere(stored);",
   ),
-  dropped("no look at the back-off under the lock", "if (reason) throw new Blocked(reason);"),
-  swapped("no lock", "return await underLock(lock,", "return await underLock((_, work) => work(),", {
-    nth: 1,
-  }),
+  dropped("no look at the back-off under the lock", "if (heldBack) return heldBack;"),
+  swapped(
+    "no lock",
+    "await underLock(lock, key, work, { whileWaiting",
+    "await underLock((_, run) => run(), key, work, { whileWaiting",
+  ),
   swapped(
     "handed out before it is saved",
-    "const kept = await held.replace(stored, next, tries);",
-    "void held.replace(stored, next, tries);\n  const kept: TokenSet | undefined = next;",
+    "const kept = await cached.replace(stored, next, tries);",
+    "void cached.replace(stored, next, tries);\n  const kept: TokenSet | undefined = next;",
   ),
   swapped(
     "resurrected after a disconnect",
-    "if (!kept) throw new NotConnectedError(held); // disconnected meanwhile",
+    "if (!kept) throw new NotConnectedError(cached); // disconnected meanwhile",
     "if (!kept) return { set: next, isIssuedHere: true };",
   ),
   dropped(
@@ -251,30 +271,34 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "a refusal is a verdict at once",
-    "const marking = held.note(stored, marked).catch(",
-    "const marking = Promise.resolve(marked as TokenSet | undefined).catch(",
+    "const newest = await cached\n    .update(stored, marked)",
+    "const newest = await Promise.resolve(marked as TokenSet | undefined)",
   ),
   swapped(
     "after a refusal nothing is reloaded",
-    "const newest = await held.reload();\n    if (held.isUnsaved",
-    "return stored;\n    const newest = await held.reload();\n    if (held.isUnsaved",
+    "const set = await cached.reload();\n    if (cached.isUnsaved",
+    "return stored;\n    const set = await cached.reload();\n    if (cached.isUnsaved",
     {
       story: "refused, then logged in",
       equivalent:
-        "The store held the refused set when the caller came, so the promise is kept. `held-tokens.test.ts` says that the " +
+        "The store held the refused set when the caller came, so the promise is kept. `retailer-cache.test.ts` says that the " +
         "caller is told of the store's failure.",
     },
   ),
   swapped(
     "an early refusal is a verdict",
-    "[held.isLive(stored), held.isRefusedEarly(stored)]",
-    "[false, held.isRefusedEarly(stored)]",
+    "const isEarly = cached.isLive(stored);",
+    "const isEarly = false;",
     {
       story: "refused early",
     },
   ),
-  dropped("an early refusal is forgotten", "held.remember(noted);", { story: "refused early" }),
-  swapped("a 429 is not noted for the others", "await held.note(set, noted).catch(() => {});", "void noted;"),
+  dropped("an early refusal is forgotten", "cached.keepRecord(changed);", { story: "refused early" }),
+  swapped(
+    "a 429 is not recorded for the others",
+    "await cached.update(set, changed).catch(() => {});",
+    "void changed;",
+  ),
   swapped(
     "what could not be saved is dropped",
     "unsaved.served = unsaved.set;\n",
@@ -291,11 +315,11 @@ const ORDER: readonly Mutant[] = [
     "if (!set || !this.isLive(set)) throw error;",
     "throw error;",
   ),
-  dropped("a login meanwhile does not help who waits", "if (held.liveAccess) return held.liveAccess;"),
+  dropped("a login meanwhile does not help who waits", "if (cached.liveAccess) return cached.liveAccess;"),
   swapped(
     "who joined is given what has ended",
-    "const isGood = !isJoining || held.isLiveAccess(access, clock());",
-    "const isGood = true || isJoining;",
+    "const isGood = isJoining ? cached.isLive(set) :",
+    "const isGood = isJoining ? true :",
     { story: "a day passes in a renewal" },
   ),
   swapped(
@@ -350,14 +374,14 @@ const LATE: readonly Mutant[] = [
   swapped("late tokens are dropped", "late(Promise.race([working, never]));", "never.catch(() => {});"),
   swapped(
     "late tokens replace whatever is stored",
-    "return (await saveIssued(held, stored, said, app)).isIssuedHere;",
-    "return (await saveIssued(held, (await held.reload()) ?? stored, said, app)).isIssuedHere;",
+    "return (await saveIssued(cached, stored, said, deps)).isIssuedHere;",
+    "return (await saveIssued(cached, (await cached.reload()) ?? stored, said, deps)).isIssuedHere;",
     { story: "a late answer, and a login" },
   ),
   swapped(
     "late tokens that could not be saved at once are dropped",
-    "return (await saveIssued(held, stored, said, app)).isIssuedHere;",
-    "return (await held.note(stored, renewed(stored, said, app.versions.next()))) === undefined;",
+    "return (await saveIssued(cached, stored, said, deps)).isIssuedHere;",
+    "return (await cached.update(stored, tokenSetFromRefresh(stored, said, deps.versions.next()))) === undefined;",
     { story: "a late answer" },
   ),
   swapped(
@@ -374,7 +398,7 @@ const LATE: readonly Mutant[] = [
   swapped(
     "callers wait for what is late",
     "return within(timeoutMs, working,",
-    "return within(timeoutMs * LATE, working,",
+    "return within(timeoutMs * LATE_TIMEOUT_FACTOR, working,",
     {
       story: "a late answer",
     },

@@ -178,6 +178,7 @@ function responseOf({ status, body, resetAt }: ServiceAnswer): Response {
   } as unknown as Response;
 }
 
-function noteOf({ refusedAt, limitedUntil }: TokenSet): string {
-  return `${refusedAt === undefined ? "" : " refused"}${limitedUntil === undefined ? "" : " limited"}`;
+function noteOf({ refusedAt, refusedEarlyAt, limitedUntil }: TokenSet): string {
+  const early = refusedEarlyAt === undefined ? "" : " early";
+  return `${refusedAt === undefined ? "" : " refused"}${early}${limitedUntil === undefined ? "" : " limited"}`;
 }

@@ -12,9 +12,11 @@ export const PROMISES = {
   need: "A process renews an access token only if the token is due for renewal, or if the API rejected the token.",
   spent: "A process that knows that a refresh token was replaced does not send this refresh token.",
   pause:
-    "After a 429, no token request is sent before the rate limit's reset; after other failures, no token request is sent for 0.8 s.",
+    "After a 429, no token request is sent before the rate limit's reset; after a refusal, none for an hour; after other failures, none for 0.8 s.",
   verdict:
     "Callers are told to log in again only if the service refused the refresh token that the token store holds.",
+  announced:
+    "The event reconnect_required is told once for each refresh token that the service refuses, in all processes together, unless the token store does not take the mark.",
   absent:
     "Callers are told that a retailer is not connected only if the token store holds no tokens of this retailer.",
   disconnected: "A disconnected retailer stays disconnected until the retailer's next login.",

@@ -18,6 +18,7 @@ export const COLUMNS = [
   "issued_at",
   "version",
   "refused_at",
+  "refused_early_at",
   "limited_until",
   "scope",
 ] as const;
@@ -57,18 +58,20 @@ export function claimKey(key: string): string {
 export function schemaSql({ tokens, locks, ends }: Tables): string {
   return `-- The tables of @retail-pos/store-postgres.
 CREATE TABLE IF NOT EXISTS ${tokens} (
-  domain_prefix text PRIMARY KEY,
-  access_token  text NOT NULL,
-  expires_at    double precision,
-  refresh_token text NOT NULL,
-  issued_at     double precision NOT NULL,
-  version       text NOT NULL,
-  refused_at    double precision,
-  limited_until double precision,
-  scope         text
+  domain_prefix    text PRIMARY KEY,
+  access_token     text NOT NULL,
+  expires_at       double precision,
+  refresh_token    text NOT NULL,
+  issued_at        double precision NOT NULL,
+  version          text NOT NULL,
+  refused_at       double precision,
+  refused_early_at double precision,
+  limited_until    double precision,
+  scope            text
 );
 -- For a table that version 0.1.0 made.
-ALTER TABLE ${tokens} ADD COLUMN IF NOT EXISTS limited_until double precision, ADD COLUMN IF NOT EXISTS scope text;
+ALTER TABLE ${tokens} ADD COLUMN IF NOT EXISTS refused_early_at double precision,
+  ADD COLUMN IF NOT EXISTS limited_until double precision, ADD COLUMN IF NOT EXISTS scope text;
 -- Unlogged: who holds a lock need not outlive the server, and taking one waits for no disk.
 CREATE UNLOGGED TABLE IF NOT EXISTS ${locks} (
   key      text PRIMARY KEY,

@@ -58,7 +58,7 @@ function statementsOn({ tokens, locks }: Tables) {
     // Numbers as text, because the application may have changed how the driver reads them.
     read: `
       SELECT domain_prefix, access_token, expires_at::text, refresh_token, issued_at::text, version, refused_at::text,
-        limited_until::text, scope
+        refused_early_at::text, limited_until::text, scope
       FROM ${tokens} WHERE domain_prefix = $1`,
     put: `
       INSERT INTO ${tokens} AS stored (${columns}) VALUES (${values.join(", ")})
@@ -93,6 +93,7 @@ function recordOf({ access, ...set }: TokenSet): unknown[] {
     set.issuedAt,
     set.version,
     set.refusedAt ?? null,
+    set.refusedEarlyAt ?? null,
     set.limitedUntil ?? null,
     set.scope ?? null,
   ];
@@ -103,6 +104,7 @@ type Row = Record<string, unknown>;
 /** The set in a row. Core checks that it is a token set. */
 function setOf(row: Row): TokenSet {
   const [expiresAt, refusedAt] = [instantOrNone(row["expires_at"]), instantOrNone(row["refused_at"])];
+  const refusedEarlyAt = instantOrNone(row["refused_early_at"]);
   const [limitedUntil, scope] = [instantOrNone(row["limited_until"]), row["scope"] as string | null];
   return {
     domainPrefix: row["domain_prefix"] as DomainPrefix,
@@ -111,6 +113,7 @@ function setOf(row: Row): TokenSet {
     issuedAt: instant(row["issued_at"]),
     version: row["version"] as string,
     ...(refusedAt !== undefined && { refusedAt }),
+    ...(refusedEarlyAt !== undefined && { refusedEarlyAt }),
     ...(limitedUntil !== undefined && { limitedUntil }),
     ...(scope !== null && { scope }),
   };

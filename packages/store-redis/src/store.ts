@@ -82,6 +82,7 @@ function recordOf({ access, ...set }: TokenSet): string[] {
     issuedAt: set.issuedAt,
     version: set.version,
     refusedAt: set.refusedAt,
+    refusedEarlyAt: set.refusedEarlyAt,
     limitedUntil: set.limitedUntil,
     scope: set.scope,
   };
@@ -97,6 +98,7 @@ function setOf(namesAndValues: readonly string[]): TokenSet {
     fields.set(namesAndValues[at] as string, namesAndValues[at + 1] as string);
   }
   const [expiresAt, refusedAt] = [fields.get("expiresAt"), fields.get("refusedAt")];
+  const refusedEarlyAt = fields.get("refusedEarlyAt");
   const [limitedUntil, scope] = [fields.get("limitedUntil"), fields.get("scope")];
   return {
     domainPrefix: fields.get("domainPrefix") as DomainPrefix,
@@ -108,6 +110,7 @@ function setOf(namesAndValues: readonly string[]): TokenSet {
     issuedAt: instant(fields.get("issuedAt")),
     version: fields.get("version") as string,
     ...(refusedAt !== undefined && { refusedAt: instant(refusedAt) }),
+    ...(refusedEarlyAt !== undefined && { refusedEarlyAt: instant(refusedEarlyAt) }),
     ...(limitedUntil !== undefined && { limitedUntil: instant(limitedUntil) }),
     ...(scope !== undefined && { scope }),
   };

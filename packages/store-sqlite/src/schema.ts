@@ -18,6 +18,7 @@ export const COLUMNS = [
   "issued_at",
   "version",
   "refused_at",
+  "refused_early_at",
   "limited_until",
   "scope",
 ] as const;
@@ -78,6 +79,7 @@ function schemaOf({ tokens, locks, ends }: Tables): [table: string, sql: string]
         issued_at INTEGER NOT NULL,
         version TEXT NOT NULL,
         refused_at INTEGER,
+        refused_early_at INTEGER,
         limited_until INTEGER,
         scope TEXT
       )`,
@@ -101,6 +103,7 @@ function migrateFrom010(database: SqliteDatabase, { tokens }: Tables): void {
   write(database, () => {
     if (!isFrom010(database, tokens)) return; // another process was faster
     database.exec(`ALTER TABLE ${tokens} RENAME COLUMN access_expires_at TO expires_at`);
+    database.exec(`ALTER TABLE ${tokens} ADD COLUMN refused_early_at INTEGER`);
     database.exec(`ALTER TABLE ${tokens} ADD COLUMN limited_until INTEGER`);
     database.exec(`ALTER TABLE ${tokens} ADD COLUMN scope TEXT`);
     database.exec(`DROP TABLE IF EXISTS ${tokens.replace(/"$/, '_locks"')}`);

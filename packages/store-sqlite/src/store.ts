@@ -113,6 +113,7 @@ function recordOf({ access, ...set }: TokenSet): (string | number | null)[] {
     set.issuedAt,
     set.version,
     set.refusedAt ?? null,
+    set.refusedEarlyAt ?? null,
     set.limitedUntil ?? null,
     set.scope ?? null,
   ];
@@ -121,6 +122,7 @@ function recordOf({ access, ...set }: TokenSet): (string | number | null)[] {
 /** @throws {StoredTokensError} naming the column, never its value. */
 function setOf(row: Row, domainPrefix: DomainPrefix): TokenSet {
   const [expiresAt, refusedAt] = [instantOrNone("expires_at"), instantOrNone("refused_at")];
+  const refusedEarlyAt = instantOrNone("refused_early_at");
   const [limitedUntil, scope] = [instantOrNone("limited_until"), row["scope"] ?? undefined];
   return {
     domainPrefix,
@@ -129,6 +131,7 @@ function setOf(row: Row, domainPrefix: DomainPrefix): TokenSet {
     issuedAt: instantOrNone("issued_at") ?? fail("issued_at is missing"),
     version: text("version"),
     ...(refusedAt !== undefined && { refusedAt }),
+    ...(refusedEarlyAt !== undefined && { refusedEarlyAt }),
     ...(limitedUntil !== undefined && { limitedUntil }),
     ...(scope !== undefined && { scope: text("scope") }),
   };

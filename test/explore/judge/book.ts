@@ -18,6 +18,10 @@ export class Record {
   /** Refresh tokens that reached somebody who could have kept them. */
   readonly received = new Set<string>();
   readonly requests: Request[] = [];
+  /** Refresh tokens of which an observer was told that the service refuses them. */
+  readonly announced = new Set<string>();
+  /** Those whose mark the store did not take at once. */
+  readonly unmarked = new Set<string>();
 
   /** The last instant at which the store held this access token; -1: never. */
   lastIn(access: string): number {

@@ -120,6 +120,10 @@ export class CallerWatch {
     const wasRefused = this.#book.of(domainPrefix).refusedIn >= lastRequestIn && lastRequestIn >= 0;
     const told = `${life.name} observes that ${domainPrefix} has to log in again`;
     this.must(wasRefused, "verdict", () => told);
+    const { requests, announced, unmarked } = this.#book.of(domainPrefix);
+    const refused = requests.filter(({ sender }) => sender === life).at(-1)?.refreshToken ?? "";
+    this.must(!announced.has(refused) || unmarked.has(refused), "announced", () => `${told}, once more`);
+    announced.add(refused);
   }
 
   /** Whose own question found a live token, and nothing else became known since, has been answered. */

@@ -25,7 +25,6 @@ export class RequestWatch {
     const reached = found[0];
     const by = `${life.name} sends ${refreshToken}`;
     this.#isNotSpent(knowledge, refreshToken, reached, by);
-    this.#isNotMarked(life, reached, by);
     this.#isTheOnlyOne(life, retailer, refreshToken, found, by);
     this.#isNeeded(life, knowledge, reached, by);
     this.#isInTime(life, knowledge, reached, by);
@@ -67,13 +66,6 @@ export class RequestWatch {
     must(reached !== undefined || isOwn, "spent", () => `${by}, which it has not read under the lock`);
   }
 
-  #isNotMarked(life: Life, reached: TokenSet | undefined, by: string): void {
-    if (life.setBackMs > 0) return; // nothing but the clock says how old a mark is
-    const { refusedAt } = reached ?? {};
-    const isMarked = refusedAt !== undefined && Math.abs(life.now - refusedAt) < HOUR_MS;
-    this.must(!isMarked, "spent", () => `${by}, which is marked as refused`);
-  }
-
   /** Two are right if the second cannot know of the first. "A lock that is lost costs a second token request." */
   #isTheOnlyOne(
     life: Life,
@@ -110,11 +102,8 @@ export class RequestWatch {
     const { pausedAt: failedAt, limitedUntil, noneLeftUntil } = knowledge;
     const isTooSoon = failedAt !== undefined && now >= failedAt && now < failedAt + PAUSE_MS;
     this.must(!isTooSoon, "pause", () => `${by} at once again`);
-    const { access, limitedUntil: noted = 0 } = reached ?? {};
-    // Noted after an early refusal; and the token has ended: the API rejected it, or the clock was set back since.
-    const isOver =
-      noted === access?.expiresAt && (knowledge.rejected.has(access.value) || life.setBackMs > 0);
-    this.must(isOver || !isAhead(noted, now), "pause", () => `${by} before the instant that is noted`);
+    const { access, limitedUntil: recorded = 0 } = reached ?? {};
+    this.must(!isAhead(recorded, now), "pause", () => `${by} before the instant that the store holds`);
     const isTooEarly = access?.value === knowledge.refusedEarly && knowledge.isLive(reached, now);
     this.must(!isTooEarly, "need", () => `${by} early, and was refused before`);
     // A pause that begins later than now does not count, so that a clock that is set back stops nobody for longer.

@@ -56,7 +56,10 @@ export class StoreWatch {
     const hasAnswer = this.#hasAnswer(life, question, answer);
     const isMark = next.refusedAt !== undefined;
     if (hasAnswer) knowledge.unsavedMark = undefined;
-    else if (isMark) knowledge.failedMark = { access: next.access.value, in: this.#book.world.seq };
+    else if (isMark) {
+      knowledge.failedMark = { access: next.access.value, in: this.#book.world.seq };
+      this.#book.of(question.retailer).unmarked.add(next.refreshToken);
+    }
     if (!hasAnswer) return;
     if (answer.value) knowledge.learned(next, question, this.#book.world);
     const { stored } = this.#book.of(question.retailer);
