@@ -119,6 +119,9 @@ export class StoreWatch {
     const marked = `${life.name} marks ${next.refreshToken}`;
     book.must(isMarkTrue, "mark", () => `${marked}, which was not refused`);
     record.received.add(next.refreshToken);
+    // An answer that was on its way when the service refused the token: the service had accepted it before.
+    if (stored?.refusedAt !== undefined && next.refusedAt === undefined)
+      record.announced.delete(next.refreshToken);
     this.#left(record);
     record.stored = next;
   }

@@ -1,9 +1,12 @@
 import { tokenSetFromCode } from "../endpoint/answered-set.js";
 import type { ExchangeExtra } from "../endpoint/token-requests.js";
+import type { Heartbeat } from "../platform/heartbeat.js";
 import type { AcceptRetailer, CheckedOptions } from "../settings/options.js";
+import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { Deps } from "../tokens/deps.js";
 import type { KnownRetailers } from "../tokens/known-retailers.js";
 import { recordRetryAfter } from "../tokens/renewal-failures.js";
+import { REQUEST_ENDS_WITHIN_MS } from "../tokens/renewals.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isStoreFailure, RateLimitedError, RetailerNotAcceptedError } from "../vocabulary/errors.js";
 import { limitOf } from "../vocabulary/token-life.js";
@@ -47,14 +50,21 @@ export function exchanges(options: ExchangeOptions) {
 
   async function exchange(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     throwIfLimited(retailer);
-    return turns.take(retailer, async () => {
+    return turns.take(retailer, async (heartbeat) => {
+      heartbeat.next(STORE_MAY_TAKE_MS);
       if (options.isShared) await loaded(retailer); // another process may have just met a 429
       throwIfLimited(retailer); // the login before this one may have been refused
-      return send(retailer, code, extra);
+      heartbeat.next(options.timeoutMs + REQUEST_ENDS_WITHIN_MS);
+      return send(retailer, code, extra, heartbeat);
     });
   }
 
-  async function send(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
+  async function send(
+    retailer: DomainPrefix,
+    code: string,
+    extra: ExchangeExtra,
+    heartbeat: Heartbeat,
+  ): Promise<TokenSet> {
     const copy = retailers.get(retailer)?.set;
     const shown = copy ? [copy.access.value, copy.refreshToken] : [];
     try {
@@ -63,6 +73,7 @@ export function exchanges(options: ExchangeOptions) {
       loginBackOff.succeeded(retailer);
       return tokenSetFromCode(answer, retailer, versions);
     } catch (error) {
+      heartbeat.next(STORE_MAY_TAKE_MS);
       if (error instanceof RateLimitedError)
         await recordRetryAfter(retailers.of(retailer), loaded(retailer), error, options);
       throw error;

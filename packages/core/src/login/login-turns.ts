@@ -1,7 +1,7 @@
 import { Heartbeat } from "../platform/heartbeat.js";
 import { underLock } from "../store/locks.js";
-import { STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { Deps } from "../tokens/deps.js";
+import { REQUEST_ENDS_WITHIN_MS } from "../tokens/renewals.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
 
@@ -10,11 +10,12 @@ export interface LoginTurns {
   /**
    * Runs the work of one login while no other login of the retailer runs.
    *
+   * @param work tells the heartbeat how long its next step may take. If its runtime ends it, the next login begins.
    * @throws {RateLimitedError} too many logins of this retailer are waiting.
    * @throws {TokenEndpointError} a login that this one waited for got no answer; this one's work was not run.
    * @throws {StoreFailedError} the lock could not be taken.
    */
-  take<T>(retailer: DomainPrefix, work: () => Promise<T>): Promise<T>;
+  take<T>(retailer: DomainPrefix, work: (heartbeat: Heartbeat) => Promise<T>): Promise<T>;
 }
 
 /**
@@ -39,14 +40,14 @@ interface Queue {
 }
 
 export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTurns {
-  const loginMayTakeMs = timeoutMs + STORE_MAY_TAKE_MS;
+  const loginMayTakeMs = timeoutMs + REQUEST_ENDS_WITHIN_MS;
   const queues = new Map<DomainPrefix, Queue>();
   /** The oldest first. */
   const turns = new Set<Turn>();
   let logins = 0;
   return { take };
 
-  async function take<T>(retailer: DomainPrefix, work: () => Promise<T>): Promise<T> {
+  async function take<T>(retailer: DomainPrefix, work: (heartbeat: Heartbeat) => Promise<T>): Promise<T> {
     forgetOld();
     const queue = queues.get(retailer) ?? { waiting: 0 };
     if (queue.waiting >= MOST_WAITING) throw tooMany(retailer);
@@ -58,10 +59,7 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
     const number = logins;
     try {
       const heartbeat = new Heartbeat(loginMayTakeMs);
-      const inTurnNow = () => {
-        heartbeat.next(loginMayTakeMs);
-        return inTurn(queue, number, work);
-      };
+      const inTurnNow = () => inTurn(queue, number, () => work(heartbeat));
       return await underLock(lock, `${clientId}/login/${retailer}`, inTurnNow, { heartbeat });
     } finally {
       end(turn);

@@ -78,6 +78,80 @@ describe("a refused refresh token", () => {
     expect(service.spent()).toHaveLength(2);
   });
 
+  test("is told once, in all processes and across restarts, though each hour one try is refused again", async () => {
+    const store = memoryStore();
+    const lock = memoryLock();
+    const first = start({ store, lock });
+    await first.login();
+    first.service.revoke("shop");
+    const told: string[] = [];
+    for (let hour = 0; hour < 30; hour += 1) {
+      first.time.now = T0 + DAY_MS + hour * HOUR_MS;
+      const restarted = [
+        start({ store, lock }, first.service, first.time),
+        start({ store, lock }, first.service, first.time),
+      ];
+      for (const { value, types } of [...restarted, first]) {
+        expect(await failureOf(value())).toBeInstanceOf(ReconnectRequiredError);
+        if (hour === 0 || types !== first.types) told.push(...types());
+      }
+      expect(await store.load(SHOP)).toMatchObject({
+        refusedAt: T0 + DAY_MS,
+        limitedUntil: first.time.now + HOUR_MS,
+      });
+    }
+    told.push(...first.types());
+    expect(first.service.spent()).toHaveLength(30);
+    expect(told.filter((type) => type === "reconnect_required")).toHaveLength(1);
+
+    await first.login();
+    first.service.revoke("shop");
+    first.time.now += 2 * DAY_MS;
+    expect(await failureOf(first.value())).toBeInstanceOf(ReconnectRequiredError);
+    expect(first.types().filter((type) => type === "reconnect_required")).toHaveLength(1);
+  });
+
+  test("carries the service's words, in the process that saw them, until the next try", async () => {
+    const store = memoryStore();
+    const one = start({ store });
+    await one.login();
+    one.time.now = T0 + DAY_MS;
+    const error_description = "Refresh token reuse\ndetected for refresh-shop-1";
+    one.service.always(() => json({ error: "invalid_grant", error_description }, 400));
+    const words = {
+      endpointStatus: 400,
+      error: "invalid_grant",
+      errorDescription: expect.stringMatching(/^Refresh token reuse detected for (?!refresh-shop-1)/),
+      message: expect.stringContaining("(400 invalid_grant: Refresh token reuse detected"),
+    };
+    for (let count = 0; count < 2; count += 1) expect(await failureOf(one.value())).toMatchObject(words);
+    const two = start({ store }, one.service, one.time);
+    const told = await failureOf(two.value());
+    expect(told).toBeInstanceOf(ReconnectRequiredError);
+    expect(told).not.toHaveProperty("errorDescription");
+    expect(one.service.spent()).toHaveLength(1);
+  });
+
+  test("is asked for again by a process whose clock is an hour behind, and the others wait as long as before", async () => {
+    const store = memoryStore();
+    const one = start({ store, cacheMs: 0 });
+    const behind = start({ store, cacheMs: 0, clock: () => one.time.now - 2 * HOUR_MS }, one.service);
+    await one.login();
+    one.service.revoke("shop");
+    one.time.now = T0 + 3 * DAY_MS;
+    await failureOf(one.value());
+    const marked = await store.load(SHOP);
+    for (let count = 0; count < 3; count += 1) {
+      expect(await failureOf(behind.value())).toBeInstanceOf(ReconnectRequiredError);
+      expect(await failureOf(one.value())).toBeInstanceOf(ReconnectRequiredError);
+    }
+    expect(one.service.spent()).toHaveLength(2);
+    expect(await store.load(SHOP)).toMatchObject({
+      refusedAt: marked?.refusedAt,
+      limitedUntil: marked?.limitedUntil,
+    });
+  });
+
   test("that the service accepts again an hour later leaves no mark", async () => {
     const store = memoryStore();
     const { login, service, time, value } = start({ store });
