@@ -17,7 +17,7 @@ export default {
     served: "callers served",
   },
   targets: [
-    { figure: "ratio", atMost: 1.3 },
+    { figure: "ratio", atMost: 1.1 },
     { figure: "requests", exactly: 1 },
     { figure: "served", exactly: CALLERS },
   ],

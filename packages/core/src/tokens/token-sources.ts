@@ -19,7 +19,9 @@ export function tokenSources(
   retailers: KnownRetailers,
   renewals: Renewals,
 ): (known: RetailerCache) => TokenSource {
-  return (known) => ({ token: (ask) => token(known, ask), tokenNow: () => tokenNow(known) });
+  /** What the callers of this turn wait for. */
+  const waits = new Map<RetailerCache, Promise<AccessToken>>();
+  return (known) => ({ token: (ask) => token(known, ask) });
 
   async function token(known: RetailerCache, { signal, rejected }: TokenAsk = {}): Promise<AccessToken> {
     signal?.throwIfAborted();
@@ -27,7 +29,8 @@ export function tokenSources(
     if (now) return now;
     const cached = retailers.of(known.domainPrefix);
     try {
-      return await unlessAborted(obtain(cached, rejected), signal);
+      const wait = rejected === undefined ? sharedWait(cached) : obtain(cached, rejected);
+      return await unlessAborted(wait, signal);
     } catch (error) {
       // Told in the async context of the caller; one who left is told of no failure.
       if (!(signal?.aborted && error === signal.reason)) events.callerFailed(cached.domainPrefix, error);
@@ -49,6 +52,16 @@ export function tokenSources(
     if (cached.isUnsaved) background(cached.saveAgain());
     if (decision === "serve and renew") renewals.renew(cached, set).catch(() => {}); // told already
     return set.access;
+  }
+
+  /** One for all who come in one turn: nothing can become known between them. A herd costs little more than one caller. */
+  function sharedWait(cached: RetailerCache): Promise<AccessToken> {
+    const shared = waits.get(cached);
+    if (shared) return shared;
+    const wait = obtain(cached, undefined);
+    waits.set(cached, wait);
+    void Promise.resolve().then(() => waits.delete(cached));
+    return wait;
   }
 
   /**
