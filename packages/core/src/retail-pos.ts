@@ -89,10 +89,11 @@ export interface RetailPos {
   retailers(ask?: { signal?: AbortSignal | undefined }): AsyncIterable<RetailerStatus>;
   /**
    * Renews all stored tokens that have expired or expire soon, so that the next call for a retailer without traffic
-   * does not wait; or, with `issuedBefore`, all tokens of the time before a leak. Run it regularly in a job; if several runs overlap, each retailer is renewed once (behaviour 14). It
-   * skips tokens in the first half of their lifetime, refused refresh tokens, and retailers that have to wait after a
-   * failure or a 429. If the token endpoint does not answer within `timeoutMs`, it waits up to twice as long again,
-   * because a late answer may bring the only valid refresh token (R4).
+   * does not wait; or, with `issuedBefore`, all tokens of the time before a leak. Run it regularly in a job; if several
+   * runs overlap, each retailer is renewed once (behaviour 14). It skips tokens in the first half of their lifetime,
+   * refused refresh tokens, and retailers that have to wait after a failure or a 429. If the token endpoint does not
+   * answer within `timeoutMs`, it waits up to twice as long again, because a late answer may bring the only valid
+   * refresh token (R4).
    *
    * @throws {TypeError} `withinMs`, `issuedBefore` or `concurrency` is wrong, or the store has no `list`.
    * @throws {StoreFailedError} the store could not list its retailers; every renewal that had started has ended.

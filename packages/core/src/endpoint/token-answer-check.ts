@@ -1,19 +1,19 @@
 import { withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { redact } from "../secrets/redact.js";
 import { ClientRefusedError, TokenEndpointError, TokenResponseError } from "../vocabulary/errors.js";
-import type { Answer } from "./token-post.js";
+import type { HttpAnswer } from "./token-post.js";
 import { type Refusal, type TokenRequest, wordsOf } from "./token-requests.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
 
 /** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
-export function failureOf(answer: Answer, grant: TokenRequest): Error {
+export function failureOf(answer: HttpAnswer, grant: TokenRequest): Error {
   const ours = coreErrorFor(answer, grant); // made even if it is not thrown, because it records a refused code
   return callersErrorFor(answer, grant) ?? ours;
 }
 
 /** The error that `parseErrorResponse` returns or throws. It may repeat the body, and the body what was sent. */
 function callersErrorFor(
-  { status, body = "" }: Answer,
+  { status, body = "" }: HttpAnswer,
   { parseErrorResponse, secrets }: TokenRequest,
 ): Error | undefined {
   let own: Error | null | undefined;
@@ -26,7 +26,7 @@ function callersErrorFor(
 }
 
 function coreErrorFor(
-  { status, redirected, body = "" }: Answer,
+  { status, redirected, body = "" }: HttpAnswer,
   { domainPrefix, secrets, refused, refusedEarly }: TokenRequest,
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
@@ -71,7 +71,7 @@ const PASSES: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unava
  * @throws {TokenResponseError} the answer is unusable.
  */
 export function usableResponse(
-  { status, body }: Answer,
+  { status, body }: HttpAnswer,
   { domainPrefix, secrets, refusedEarly }: TokenRequest,
   requestedAt: number,
 ): TokenResponse {

@@ -3,7 +3,7 @@ import { RateLimitedError } from "../vocabulary/errors.js";
 import type { TokenEvents } from "../vocabulary/events.js";
 import { parseRateLimit, type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 import { failureOf, usableResponse } from "./token-answer-check.js";
-import { type Answer, type PostOptions, post } from "./token-post.js";
+import { type HttpAnswer, type PostOptions, post } from "./token-post.js";
 import {
   type ExchangeExtra,
   type RefreshedAccess,
@@ -113,7 +113,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     late: Late | undefined,
   ): Promise<TokenAnswer> {
     const sent = { requestedAt: clock(), beganAt: performance.now() };
-    const useOf = async (coming: Promise<Answer>) => {
+    const useOf = async (coming: Promise<HttpAnswer>) => {
       try {
         return tokensIn(await coming, grant, sent);
       } catch (error) {
@@ -127,7 +127,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   }
 
   /** @throws {RetailPosError} the answer has no usable tokens. */
-  function tokensIn(answer: Answer, grant: TokenRequest, { requestedAt, beganAt }: Sent): TokenAnswer {
+  function tokensIn(answer: HttpAnswer, grant: TokenRequest, { requestedAt, beganAt }: Sent): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) logins?.answered(grant.domainPrefix, rateLimit);
     if (answer.status === 429) {

@@ -13,7 +13,7 @@ export interface PostOptions {
 }
 
 /** An answer of the token endpoint, success or failure. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
   /** `undefined` if it is longer than 1 MiB. */
@@ -32,8 +32,8 @@ export interface Answer {
 export async function post(
   options: PostOptions,
   { domainPrefix, form, secrets }: TokenRequest,
-  late?: (coming: Promise<Answer>) => void,
-): Promise<Answer> {
+  late?: (coming: Promise<HttpAnswer>) => void,
+): Promise<HttpAnswer> {
   const { addresses, timeoutMs, userAgent } = options;
   try {
     const work = async (signal: AbortSignal) => {

@@ -22,10 +22,10 @@ export interface DueRetailers {
     cached: RetailerCache,
     due: Due,
     isStopped: () => boolean,
-  ): Promise<Outcome | "cut off" | undefined>;
+  ): Promise<RenewDueOutcome | "cut off" | undefined>;
 }
 
-type Outcome = "renewed" | "refused" | "failed" | "elsewhere";
+type RenewDueOutcome = "renewed" | "refused" | "failed" | "elsewhere";
 
 const SAVE_TRIES = 30;
 const SAVE_AGAIN_AFTER_MS = 2000;
@@ -42,7 +42,7 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
     cached: RetailerCache,
     due: Due,
     isStopped: () => boolean,
-  ): Promise<Outcome | "cut off" | undefined> {
+  ): Promise<RenewDueOutcome | "cut off" | undefined> {
     const outcome = isStopped() ? "cut off" : await tryToRenew(cached, due, isStopped);
     const cameLate = await renewals.comingLate(cached);
     if (!cameLate && (outcome === undefined || outcome === "cut off")) return outcome;
@@ -57,7 +57,7 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
     cached: RetailerCache,
     due: Due,
     isStopped: () => boolean,
-  ): Promise<Outcome | "cut off" | undefined> {
+  ): Promise<RenewDueOutcome | "cut off" | undefined> {
     try {
       const stored = await cached.load();
       if (!stored || !isDue(statusOf(stored), due)) return undefined;
@@ -70,7 +70,7 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
     }
   }
 
-  async function outcomeOf(cached: RetailerCache, stored: TokenSet): Promise<Outcome | undefined> {
+  async function outcomeOf(cached: RetailerCache, stored: TokenSet): Promise<RenewDueOutcome | undefined> {
     const isJoining = cached.isRenewing;
     try {
       const { isIssuedHere } = await renewals.renew(cached, stored);

@@ -88,8 +88,8 @@ export function exchanges(options: ExchangeOptions) {
 
   function throwIfLimited(retailer: DomainPrefix): void {
     const copy = retailers.get(retailer)?.set;
-    const noted = copy && limitOf(copy, clock());
-    const reason = backOff.limit(retailer) ?? noted ?? loginBackOff.exchange(retailer) ?? underWay.limit();
+    const recorded = copy && limitOf(copy, clock());
+    const reason = backOff.limit(retailer) ?? recorded ?? loginBackOff.exchange(retailer) ?? underWay.limit();
     if (reason) throw reason;
   }
 

@@ -26,7 +26,7 @@ const MOST_WAITING = 100;
 const RETRY_AFTER_MS = 1000;
 
 /** A login that waits for its turn, or has it. */
-interface Turn {
+interface LoginTurn {
   readonly retailer: DomainPrefix;
   /** When it began to wait, as `performance.now()` says it. */
   readonly at: number;
@@ -43,7 +43,7 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
   const loginMayTakeMs = timeoutMs + REQUEST_ENDS_WITHIN_MS;
   const queues = new Map<DomainPrefix, Queue>();
   /** The oldest first. */
-  const turns = new Set<Turn>();
+  const turns = new Set<LoginTurn>();
   let logins = 0;
   return { take };
 
@@ -66,7 +66,7 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
     }
   }
 
-  function end(turn: Turn): void {
+  function end(turn: LoginTurn): void {
     if (!turns.delete(turn)) return;
     const queue = queues.get(turn.retailer);
     if (queue) queue.waiting -= 1;

@@ -23,13 +23,13 @@ export interface CheckedStore {
   readonly putQuietly: Put;
   remove(domainPrefix: DomainPrefix): Promise<void>;
   /** One page. Entries that are no valid status are reported and left out. `undefined` if the store has no `list`. */
-  readonly list: ((ask: PageAsk) => Promise<Page>) | undefined;
+  readonly list: ((ask: ListAsk) => Promise<ListedPage>) | undefined;
   /** `undefined` if the store has no `claim`. */
   readonly claim: ((key: string, forMs: number) => Promise<boolean>) | undefined;
 }
 
-type PageAsk = { limit: number; cursor?: string };
-type Page = { retailers: RetailerStatus[]; cursor?: string };
+type ListAsk = { limit: number; cursor?: string };
+type ListedPage = { retailers: RetailerStatus[]; cursor?: string };
 
 /** @param failed called once for each operation that failed, even if it was tried several times. */
 export function checkedStore(
@@ -90,7 +90,7 @@ export function checkedStore(
     throw new StoreFailedError("claim", "The store's claim() answered neither true nor false");
   }
 
-  async function list(ask: PageAsk): Promise<Page> {
+  async function list(ask: ListAsk): Promise<ListedPage> {
     const page: unknown = await storeAnswer("list", undefined, () => store.list?.(ask));
     const { retailers, cursor } = Object(page) as { retailers?: unknown; cursor?: unknown };
     if (!Array.isArray(retailers) || (cursor !== undefined && typeof cursor !== "string"))

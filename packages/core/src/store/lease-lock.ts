@@ -43,7 +43,8 @@ const LONGEST_LEASE_MS = 2 ** 31 - 1;
 /** Without a limit, some database clients queue commands as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 /**
- * How often `whileWaiting` is called between two tries: a result of it serves all that wait, and the lock only one of them.
+ * How often `whileWaiting` is called between two tries: a result of it serves all that wait, and the lock only one of
+ * them.
  */
 const INSTEADS_BETWEEN_TRIES = 2;
 /** The caller waits no longer than this for the lock to be released. */
@@ -55,8 +56,8 @@ const RELEASE_WITHIN_MS = 1_000;
  *
  * It rejects if the database fails or does not answer for five seconds; else it settles as the work does. The callers
  * of one process queue, so that only one of them asks the database for a key: make one lock and keep it. While another
- * process has the lock, `whileWaiting` is called twice between two tries. So all waiting callers soon see what that process
- * did, and need not take the lock one after the other.
+ * process has the lock, `whileWaiting` is called twice between two tries. So all waiting callers soon see what that
+ * process did, and need not take the lock one after the other.
  *
  * A process that is suspended for longer than its lease loses the lock. Its work goes on, but core's compare-and-set
  * prevents it from overwriting what the next owner saved.
@@ -64,7 +65,7 @@ const RELEASE_WITHIN_MS = 1_000;
  * @throws {TypeError} naming the option.
  */
 export function leaseLock(options: LeaseLockOptions): Lock {
-  const { take, extend, release, leaseMs } = checked(options);
+  const { take, extend, release, leaseMs } = checkLeaseLockOptions(options);
   const inProcess = memoryLock();
   return (key, work, whileWaiting) =>
     inProcess(
@@ -152,7 +153,7 @@ function pauseAfter(waitedMs: number): number {
   return Math.min(Math.max(waitedMs / 8, 12), 250) * (1 - Math.random() / 2);
 }
 
-function checked(options: LeaseLockOptions): Required<LeaseLockOptions> {
+function checkLeaseLockOptions(options: LeaseLockOptions): Required<LeaseLockOptions> {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   const { take, extend, release, leaseMs = LEASE_MS } = options;
   for (const [name, value] of Object.entries({ take, extend, release })) {

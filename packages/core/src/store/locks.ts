@@ -4,7 +4,7 @@ import { isRetailPosError, StoreFailedError } from "../vocabulary/errors.js";
 import type { Lock } from "../vocabulary/lock.js";
 
 /** One caller's turn at a lock. */
-interface Turn {
+interface LockTurn {
   readonly over: Promise<undefined>;
   readonly heartbeat: Heartbeat | undefined;
 }
@@ -27,7 +27,7 @@ export function inheritHeartbeat<T>(
  * was ended by the runtime, the next in the queue takes the lock.
  */
 export function memoryLock(): Lock {
-  const queues = new Map<string, Turn[]>();
+  const queues = new Map<string, LockTurn[]>();
 
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const queue = queues.get(key) ?? [];
@@ -48,7 +48,7 @@ export function memoryLock(): Lock {
       leave(turn);
     }
 
-    function leave(one: Turn): void {
+    function leave(one: LockTurn): void {
       const place = queue.indexOf(one);
       if (place >= 0) queue.splice(place, 1);
       if (queue.length === 0 && queues.get(key) === queue) queues.delete(key);
@@ -57,7 +57,7 @@ export function memoryLock(): Lock {
 }
 
 /** A turn never fails: if waiting for it does, the runtime has ended the request that had it. */
-function endOf({ heartbeat, over }: Turn): Promise<undefined | typeof ABANDONED> {
+function endOf({ heartbeat, over }: LockTurn): Promise<undefined | typeof ABANDONED> {
   return heartbeat?.wait(over, () => false) ?? over.catch(() => ABANDONED);
 }
 

@@ -8,7 +8,7 @@ const STAYS_MS = 30_000;
 /** Meanwhile it tries so often. */
 const AGAIN_MS = 3000;
 
-interface Unsaved {
+interface Saver {
   readonly isUnsaved: boolean;
   saveAgain(): Promise<unknown>;
 }
@@ -17,12 +17,12 @@ interface Unsaved {
  * Tries to save a set until the store has taken it, if no caller asks for it: until then other processes send the spent
  * refresh token. Only this process has the set, so if Node is about to end the process, it stays for a while.
  */
-export async function saveLater(held: Unsaved): Promise<void> {
-  for (let tries = 1; held.isUnsaved; tries += 1) {
+export async function saveLater(saver: Saver): Promise<void> {
+  for (let tries = 1; saver.isUnsaved; tries += 1) {
     const isEnding = await endsWithin(longestPauseAfter(tries));
-    if (!isEnding) await held.saveAgain();
+    if (!isEnding) await saver.saveAgain();
     else {
-      await stay(held);
+      await stay(saver);
       // Nothing keeps the process alive now. If it lives on all the same, tries go on.
       await new Promise((resolve) => unref(setTimeout(resolve, LONGEST_PAUSE_MS)));
     }
@@ -30,11 +30,11 @@ export async function saveLater(held: Unsaved): Promise<void> {
 }
 
 /** Keeps the process alive. */
-async function stay(held: Unsaved): Promise<void> {
+async function stay(saver: Saver): Promise<void> {
   const staysUntil = performance.now() + STAYS_MS;
   for (;;) {
-    await held.saveAgain();
-    if (!held.isUnsaved || performance.now() >= staysUntil) return;
+    await saver.saveAgain();
+    if (!saver.isUnsaved || performance.now() >= staysUntil) return;
     await sleep(AGAIN_MS);
   }
 }

@@ -13,7 +13,7 @@ export interface Question {
 /**
  * What the store said last of one retailer. Questions overlap, and their answers come in any order:
  * - An answer is taken if the copy has not changed since the question was sent, or if it says the same as the copy.
- *   Else nobody can tell which of the two is true now: nothing is known, and the store has to be asked again.
+ *   Else it is unknown which of the two is true now, and the store has to be asked again.
  * - An answer is as old as its question.
  */
 export class StoreCopy {

@@ -62,8 +62,8 @@ export async function handleInvalidGrant(
 }
 
 /**
- * The service refused an early renewal, perhaps because it renews no token before its end. That is no verdict, and there
- * is no second try before the end: `refusedEarlyAt` on the stored set tells the other processes (behaviour 8).
+ * The service refused an early renewal, perhaps because it renews no token before its end. That is no verdict, and
+ * there is no second try before the end: `refusedEarlyAt` on the stored set tells the other processes (behaviour 8).
  *
  * @returns a newer set, if the store holds one.
  * @throws the given error, else.

@@ -8,7 +8,9 @@ export interface KnownRetailers {
   of(domainPrefix: DomainPrefix): RetailerCache;
   /** The same, for a job that goes through all retailers: it calls {@link KnownRetailers.leave} at the end. */
   visit(domainPrefix: DomainPrefix): RetailerCache;
-  /** Drops a retailer that a job was the first to visit, unless somebody else asked or something would be lost. */
+  /**
+   * Drops a retailer that a job was the first to visit, unless a caller has asked for it or something would be lost.
+   */
   leave(retailer: RetailerCache): void;
 }
 

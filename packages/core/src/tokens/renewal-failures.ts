@@ -1,3 +1,4 @@
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import {
   isStoreFailure,
   NotConnectedError,
@@ -7,13 +8,20 @@ import {
   RetailPosError,
   StoredTokensError,
 } from "../vocabulary/errors.js";
-import { redacted, type TokenSet } from "../vocabulary/token-set.js";
+import { type AccessToken, redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { Deps } from "./deps.js";
-import type { RetailerCache } from "./retailer-cache.js";
+
+/** The part of a retailer's cache that a failure concerns. */
+interface FailedRetailer {
+  readonly domainPrefix: DomainPrefix;
+  /** The access token that callers get all the same. */
+  readonly liveAccess: AccessToken | undefined;
+  update(stored: TokenSet, changed: TokenSet): Promise<unknown>;
+}
 
 /** Makes the next renewal of this retailer wait as long as this failure asks for, and tells the observer. */
 export function recordFailure(
-  { domainPrefix, liveAccess }: Pick<RetailerCache, "domainPrefix" | "liveAccess">,
+  { domainPrefix, liveAccess }: FailedRetailer,
   error: unknown,
   { backOff, events }: Deps,
 ): void {
@@ -39,7 +47,7 @@ export function recordFailure(
  * @param stored what is stored for the retailer, if anything is.
  */
 export async function recordRetryAfter(
-  cached: RetailerCache,
+  cached: FailedRetailer,
   stored: TokenSet | undefined | Promise<TokenSet | undefined>,
   error: RateLimitedError,
   { backOff, events, versions }: Deps,

@@ -14,7 +14,7 @@ import { isExpired } from "../vocabulary/token-life.js";
 import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import type { Deps } from "./deps.js";
 import { handleInvalidGrant, handleRefusedEarly, USUAL_SKEW_MS, waitPastExpiry } from "./invalid-grant.js";
-import { lateAnswers, saveIssued } from "./issued-tokens.js";
+import { type LateAnswers, lateAnswers, saveIssued } from "./issued-tokens.js";
 import { recordFailure, recordRetryAfter } from "./renewal-failures.js";
 import type { Renewal, RetailerCache } from "./retailer-cache.js";
 
@@ -38,7 +38,7 @@ export const REQUEST_ENDS_WITHIN_MS = 1000;
 const LOADS_WITHIN_MS = 1000;
 
 export function renewals(deps: Deps): Renewals {
-  const { endpoint, lock, clientId, timeoutMs, clock } = deps;
+  const { lock, clientId, timeoutMs, clock } = deps;
   const late = lateAnswers(deps);
   const maxSkewMs = USUAL_SKEW_MS + timeoutMs; // the answer that brought a token may have been slow
   /** The service has renewed a token after its end that it refused to renew before: it does so with all retailers. */
@@ -85,7 +85,7 @@ export function renewals(deps: Deps): Renewals {
       const mayBeEarly = !isEarly && (renewsOnlyEnded || wasRefusedEarly !== undefined);
       if (mayBeEarly && (await waitedFor(USUAL_SKEW_MS, stored))) continue;
 
-      const answer = await refreshed(cached, stored, isEarly, heartbeat);
+      const answer = await refreshed(cached, stored, isEarly, heartbeat, { ...deps, late });
       if (answer instanceof RefusedEarlyError)
         return fromElsewhere(await handleRefusedEarly(cached, stored, answer, deps));
       if (answer instanceof ReconnectRequiredError) {
@@ -109,27 +109,28 @@ export function renewals(deps: Deps): Renewals {
       return waitPastExpiry(ms, cached, access, clock, heartbeat);
     }
   }
+}
 
-  /** @returns the answer, or how the service refused the refresh token. */
-  async function refreshed(
-    cached: RetailerCache,
-    stored: TokenSet,
-    isEarly: boolean,
-    heartbeat: Heartbeat,
-  ): Promise<TokenAnswer | RefusedEarlyError | ReconnectRequiredError> {
-    heartbeat.next(timeoutMs + REQUEST_ENDS_WITHIN_MS);
-    try {
-      return await endpoint.refresh(cached.domainPrefix, stored.refreshToken, {
-        accessToken: stored.access.value,
-        isEarly,
-        late: (coming) => late.keep(cached, stored, coming),
-      });
-    } catch (error) {
-      heartbeat.next(STORE_MAY_TAKE_MS);
-      if (error instanceof RefusedEarlyError || error instanceof ReconnectRequiredError) return error;
-      if (error instanceof RateLimitedError) await recordRetryAfter(cached, stored, error, deps);
-      throw error;
-    }
+/** @returns the answer, or how the service refused the refresh token. */
+async function refreshed(
+  cached: RetailerCache,
+  stored: TokenSet,
+  isEarly: boolean,
+  heartbeat: Heartbeat,
+  { late, ...deps }: Deps & { readonly late: LateAnswers },
+): Promise<TokenAnswer | RefusedEarlyError | ReconnectRequiredError> {
+  heartbeat.next(deps.timeoutMs + REQUEST_ENDS_WITHIN_MS);
+  try {
+    return await deps.endpoint.refresh(cached.domainPrefix, stored.refreshToken, {
+      accessToken: stored.access.value,
+      isEarly,
+      late: (coming) => late.keep(cached, stored, coming),
+    });
+  } catch (error) {
+    heartbeat.next(STORE_MAY_TAKE_MS);
+    if (error instanceof RefusedEarlyError || error instanceof ReconnectRequiredError) return error;
+    if (error instanceof RateLimitedError) await recordRetryAfter(cached, stored, error, deps);
+    throw error;
   }
 }
 

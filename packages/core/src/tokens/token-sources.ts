@@ -54,7 +54,9 @@ export function tokenSources(
     return set.access;
   }
 
-  /** One for all who come in one turn: nothing can become known between them. A herd costs little more than one caller. */
+  /**
+   * One for all who come in one turn: nothing can become known between them. A herd costs little more than one caller.
+   */
   function sharedWait(cached: RetailerCache): Promise<AccessToken> {
     const shared = waits.get(cached);
     if (shared) return shared;
@@ -80,55 +82,55 @@ export function tokenSources(
       if (token) return token;
     }
   }
+}
 
-  /**
-   * What a renewal brings to a caller; nothing, if the caller has to ask again.
-   *
-   * @param isJoining whether the renewal began before the caller came.
-   */
-  async function outcome(cached: RetailerCache, renewing: Promise<Renewal>, isJoining: boolean) {
-    try {
-      const { set } = await renewing;
-      // A token that ended while it was saved is handed to the caller who asked for it, and not to one who joined. A
-      // token that the API has rejected meanwhile is handed to neither.
-      const isGood = isJoining ? cached.isLive(set) : !cached.isRejected(set.access.value);
-      return isGood ? set.access : undefined;
-    } catch (error) {
-      // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
-      if (cached.liveAccess) return cached.liveAccess;
-      // It was refused before the token's end, and this caller came at the end: the next renewal is no longer early.
-      if (error instanceof RefusedEarlyError) return undefined;
-      // A renewal that began before this call may not know of a login that came between; the next one began later.
-      if (!isJoining || !isVerdict(error)) throw error;
-      return undefined;
-    }
+/**
+ * What a renewal brings to a caller; nothing, if the caller has to ask again.
+ *
+ * @param isJoining whether the renewal began before the caller came.
+ */
+async function outcome(cached: RetailerCache, renewing: Promise<Renewal>, isJoining: boolean) {
+  try {
+    const { set } = await renewing;
+    // A token that ended while it was saved is handed to the caller who asked for it, and not to one who joined. A
+    // token that the API has rejected meanwhile is handed to neither.
+    const isGood = isJoining ? cached.isLive(set) : !cached.isRejected(set.access.value);
+    return isGood ? set.access : undefined;
+  } catch (error) {
+    // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
+    if (cached.liveAccess) return cached.liveAccess;
+    // It was refused before the token's end, and this caller came at the end: the next renewal is no longer early.
+    if (error instanceof RefusedEarlyError) return undefined;
+    // A renewal that began before this call may not know of a login that came between; the next one began later.
+    if (!isJoining || !isVerdict(error)) throw error;
+    return undefined;
   }
+}
 
-  /**
-   * What this process holds, if it is fresh and serves this caller, or if a renewal of it may. At once: so the first of
-   * many callers begins the renewal for all; and others, whose load is answered before this caller's, are not handed a
-   * token that this caller reports.
-   */
-  function useful(cached: RetailerCache, rejected: string | undefined): TokenSet | undefined {
-    const { set } = cached;
-    if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;
-    const decision = cached.decideNow();
-    if (decision === "load") return undefined;
-    return !(decision instanceof Error) || cached.isRenewing ? set : undefined;
-  }
+/**
+ * What this process holds, if it is fresh and serves this caller, or if a renewal of it may. At once: so the first of
+ * many callers begins the renewal for all; and others, whose load is answered before this caller's, are not handed a
+ * token that this caller reports.
+ */
+function useful(cached: RetailerCache, rejected: string | undefined): TokenSet | undefined {
+  const { set } = cached;
+  if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;
+  const decision = cached.decideNow();
+  if (decision === "load") return undefined;
+  return !(decision instanceof Error) || cached.isRenewing ? set : undefined;
+}
 
-  /**
-   * The set in the store. A caller is turned away because of it only if the load began after the call: another process
-   * may have renewed, or a person may have logged in.
-   *
-   * @throws {NotConnectedError} the store holds nothing.
-   */
-  async function loaded(cached: RetailerCache, rejected: string | undefined): Promise<TokenSet> {
-    const set = await cached.load(() => useful(cached, rejected));
-    if (!set) throw new NotConnectedError(cached);
-    if (set.access.value === rejected && !cached.reject(set)) throw rejectsAll(cached);
-    return set;
-  }
+/**
+ * The set in the store. A caller is turned away because of it only if the load began after the call: another process
+ * may have renewed, or a person may have logged in.
+ *
+ * @throws {NotConnectedError} the store holds nothing.
+ */
+async function loaded(cached: RetailerCache, rejected: string | undefined): Promise<TokenSet> {
+  const set = await cached.load(() => useful(cached, rejected));
+  if (!set) throw new NotConnectedError(cached);
+  if (set.access.value === rejected && !cached.reject(set)) throw rejectsAll(cached);
+  return set;
 }
 
 function isVerdict(error: unknown): boolean {

@@ -214,7 +214,7 @@ export class RejectedByApiError extends TokenResponseError {}
  */
 export class RefusedEarlyError extends TokenEndpointError {}
 
-/** The service refuses the application's own credentials: nobody should be sent to log in. */
+/** The service refuses the application's own credentials: a new login does not help. */
 export class ClientRefusedError extends RetailPosError {
   declare readonly code: "client_refused";
   /** `invalid_client` or `unauthorized_client` (RFC 6749, section 5.2). */
