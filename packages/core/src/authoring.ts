@@ -8,6 +8,9 @@ export { retailerStatus } from "./vocabulary/retailer-status.js";
 export { type StoreTask, storeFailure } from "./store/store-failure.js";
 export { type PageAsk, type StorePages, storePages } from "./store/store-pages.js";
 
+// A client of an HTTP API
+export { parseRetryAfter } from "./vocabulary/rate-limit.js";
+
 // A tool that goes through a store
 export { checkStored as checkTokenSet } from "./vocabulary/token-set.js";
 export { areOfTwoApplications } from "./vocabulary/token-set-versions.js";

@@ -1,11 +1,9 @@
 import { parseRateLimit } from "@retail-pos/core";
+import { parseRetryAfter } from "@retail-pos/core/authoring";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-
-/** RFC 9110, 5.6.7: the form to be written, and the two to be understood. */
-const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
 
 /** What a host's answers have said about its rate limit. Instants are epoch milliseconds by this machine's clock. */
 export class HostLimit {
@@ -36,7 +34,7 @@ export class HostLimit {
       this.#isUntilStated = reset !== undefined;
     }
     if (status !== 429) return;
-    const after = retryAfter(headers.get("retry-after"), now);
+    const after = parseRetryAfter(headers.get("retry-after"), now);
     if (after !== undefined) this.#isUntilStated = false; // it goes first
     const retryAt = after ?? reset ?? now + MINUTE_MS;
     // Several were under way when the window ended. All say "in a minute", one by one, and mean the same minute.
@@ -56,18 +54,6 @@ export class HostLimit {
   room(now: number): number {
     return Math.max(1, now < this.knownUntil ? this.#remaining : this.#limit);
   }
-}
-
-/**
- * When `Retry-After` (RFC 9110, 10.2.3) lets the host be asked again: seconds from now, at least one, or a date.
- *
- * @returns epoch milliseconds; `undefined` if there is none, or it is unusable: a word, a negative number, the past.
- */
-function retryAfter(text: string | null, now: number): number | undefined {
-  const value = text?.trim() ?? "";
-  if (/^\d+$/.test(value)) return now + Math.max(1, Number(value)) * SECOND_MS;
-  if (!HTTP_DATE.test(value)) return undefined;
-  return upcoming(Date.parse(/GMT$/i.test(value) ? value : `${value} GMT`), now);
 }
 
 /** The end of the second that an instant names, if it lies ahead: it may have been rounded down. */

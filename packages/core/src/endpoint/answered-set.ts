@@ -36,7 +36,7 @@ export function tokenSetFromCode(
     ? "it holds no usable access_token"
     : refreshToken
       ? oddities[0]
-      : "it holds no refresh_token";
+      : "it holds no refresh_token, or one that is longer than 16 kB";
   if (problem || !access || !refreshToken) {
     throw new TokenResponseError(
       `The token response for the login of retailer "${domainPrefix}" is unusable: ${problem}`,

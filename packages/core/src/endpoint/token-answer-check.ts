@@ -1,13 +1,18 @@
 import { withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { redact } from "../secrets/redact.js";
-import { ClientRefusedError, TokenEndpointError, TokenResponseError } from "../vocabulary/errors.js";
+import {
+  ClientRefusedError,
+  TokenEndpointError,
+  TokenResponseError,
+  UnavailableError,
+} from "../vocabulary/errors.js";
 import type { HttpAnswer } from "./token-post.js";
 import { type Refusal, type TokenRequest, wordsOf } from "./token-requests.js";
 import { jsonObject, readTokenResponse, type TokenResponse } from "./token-response.js";
 
 /** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
-export function failureOf(answer: HttpAnswer, grant: TokenRequest): Error {
-  const ours = coreErrorFor(answer, grant); // made even if it is not thrown, because it records a refused code
+export function failureOf(answer: HttpAnswer, grant: TokenRequest, retryAfterAt?: number): Error {
+  const ours = coreErrorFor(answer, grant, retryAfterAt); // made even if it is not thrown, because it records a refused code
   return callersErrorFor(answer, grant) ?? ours;
 }
 
@@ -28,6 +33,7 @@ function callersErrorFor(
 function coreErrorFor(
   { status, redirected, body = "" }: HttpAnswer,
   { domainPrefix, secrets, refused, refusedEarly }: TokenRequest,
+  retryAfterAt: number | undefined,
 ): Error {
   const { error: code, error_description: description } = jsonObject(body) ?? {};
   const isClientError = !redirected && status >= 400 && status < 500;
@@ -47,6 +53,8 @@ function coreErrorFor(
   const what = redirected || (status >= 300 && status < 400) ? "a redirect, which is not followed" : status;
   const said = typeof what === "number" ? wordsOf(details) : what;
   const message = `The token endpoint of retailer "${domainPrefix}" answered ${said}`;
+  if (status === 503 && retryAfterAt !== undefined)
+    return new UnavailableError(message, { domainPrefix, ...details, retryAt: retryAfterAt });
   return new TokenEndpointError(message, { domainPrefix, ...details });
 }
 

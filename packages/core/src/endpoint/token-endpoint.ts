@@ -1,7 +1,7 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
 import type { TokenEvents } from "../vocabulary/events.js";
-import { parseRateLimit, type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
+import { parseRateLimit, type RateLimit, retryAfterOf, retryAtOf } from "../vocabulary/rate-limit.js";
 import { failureOf, usableResponse } from "./token-answer-check.js";
 import { type HttpAnswer, type PostOptions, post } from "./token-post.js";
 import {
@@ -130,11 +130,13 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   function tokensIn(answer: HttpAnswer, grant: TokenRequest, { requestedAt, beganAt }: Sent): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) logins?.answered(grant.domainPrefix, rateLimit);
+    const now = clock();
+    const retryAfterAt = retryAfterOf(answer.headers, now);
     if (answer.status === 429) {
-      const now = clock();
-      throw new RateLimitedError(retryAtOf(rateLimit, now), now, rateLimit, grant);
+      throw new RateLimitedError(retryAtOf(rateLimit, now, retryAfterAt), now, rateLimit, grant);
     }
-    if (answer.redirected || answer.status < 200 || answer.status > 299) throw failureOf(answer, grant);
+    if (answer.redirected || answer.status < 200 || answer.status > 299)
+      throw failureOf(answer, grant, retryAfterAt);
     return { response: usableResponse(answer, grant, requestedAt), requestedAt, beganAt, rateLimit };
   }
 }

@@ -1,12 +1,12 @@
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { LAST_PLAUSIBLE_SECOND } from "../vocabulary/rate-limit.js";
-import { type AccessToken, isUsableBearer } from "../vocabulary/token-set.js";
+import { type AccessToken, isUsableBearer, isUsableRefreshToken } from "../vocabulary/token-set.js";
 
 /** The usable contents of a 2xx answer of the token endpoint (2.2). */
 export interface TokenResponse {
   /** Absent if there is no usable `access_token`. */
   readonly access?: AccessToken;
-  /** Absent if the field is not a non-empty text: then the stored one stays (R4). */
+  /** Absent if the field is not a non-empty text of at most 16 kB: then the stored one stays (R4). */
   readonly refreshToken?: string;
   /** The granted scope, if the answer has one that is not empty. */
   readonly scope?: string;
@@ -34,7 +34,7 @@ export function readTokenResponse(
   const expiresAt = expiryOf(fields, requestedAt);
   return {
     ...(isUsableBearer(value) && { access: { value, ...(expiresAt !== undefined && { expiresAt }) } }),
-    ...(typeof refreshToken === "string" && refreshToken !== "" && { refreshToken }),
+    ...(isUsableRefreshToken(refreshToken) && { refreshToken }),
     ...(isScope(scope) && { scope }),
     ...(namesAnother(named, domainPrefix) && { otherRetailer: true }),
     oddities: odditiesOf(fields),

@@ -1,11 +1,11 @@
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, longestPauseAfter } from "../platform/pauses.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { RateLimitedError, type RetailPosError } from "../vocabulary/errors.js";
+import { RateLimitedError, type RetailPosError, UnavailableError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 
 /**
  * Decides, retailer by retailer, when a renewal may not go out (behaviour 7): after a 429 until the reset, after any
- * other failure for 1 s doubling to 60 s. Other retailers are unaffected.
+ * other failure for 1 s doubling to 60 s, and after a 503 at least as long as its `Retry-After`. Other retailers are unaffected.
  */
 export interface BackOff {
   /** The pause that lasts at this instant. */
@@ -48,7 +48,8 @@ export function backOff(clock: () => number): BackOff {
       const failures = (pauses.get(domainPrefix)?.failures ?? 0) + 1;
       const at = clock();
       const until = error instanceof RateLimitedError ? error.retryAt : at + pauseAfter(failures);
-      remember(domainPrefix, { at, until, error, failures });
+      const atLeast = error instanceof UnavailableError ? error.retryAt : until;
+      remember(domainPrefix, { at, until: Math.max(until, atLeast), error, failures });
     },
     succeeded(domainPrefix, rateLimit) {
       if (isLimited(domainPrefix)) return;

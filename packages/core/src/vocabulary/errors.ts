@@ -214,6 +214,19 @@ export class RejectedByApiError extends TokenResponseError {}
  */
 export class RefusedEarlyError extends TokenEndpointError {}
 
+/** A 503 with `Retry-After`: the next renewal waits at least so long. Users see a {@link TokenEndpointError}. */
+export class UnavailableError extends TokenEndpointError {
+  /** Epoch milliseconds. */
+  readonly retryAt: number;
+  constructor(
+    message: string,
+    details: RetailPosErrorDetails & EndpointAnswer & { readonly retryAt: number },
+  ) {
+    super(message, details);
+    this.retryAt = details.retryAt;
+  }
+}
+
 /** The service refuses the application's own credentials: a new login does not help. */
 export class ClientRefusedError extends RetailPosError {
   declare readonly code: "client_refused";

@@ -32,16 +32,44 @@ export function parseRateLimit(
   };
 }
 
+const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
+/** RFC 9110, 5.6.7: the form to be written, and the two to be understood. */
+const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? /i;
+const LONGEST_HTTP_DATE = 40;
+
 /**
- * When the next request may be sent after a 429: at the reset; a minute from now if the reset is missing or already
- * past; at most an hour from now, even if the service names a later reset.
+ * When `Retry-After` (RFC 9110, 10.2.3) lets the next request be sent: seconds from now, at least one, or a date.
+ *
+ * @param text the header's value.
+ * @param now epoch milliseconds.
+ * @returns epoch milliseconds; `undefined` if there is none, or it is unusable: a word, a negative number, the past.
  */
-export function retryAtOf(rateLimit: RateLimit | undefined, now: number): number {
-  const resetAt = rateLimit?.resetAt;
-  return resetAt === undefined || resetAt <= now ? now + MINUTE_MS : Math.min(resetAt, now + HOUR_MS);
+export function parseRetryAfter(text: string | null | undefined, now: number): number | undefined {
+  const value = text?.trim() ?? "";
+  if (/^\d+$/.test(value)) return now + Math.max(1, Number(value)) * SECOND_MS;
+  if (value.length > LONGEST_HTTP_DATE || !HTTP_DATE.test(value)) return undefined;
+  const second = Date.parse(/GMT$/i.test(value) ? value : `${value} GMT`);
+  const at = second + SECOND_MS - 1; // it may have been rounded down
+  return at > now ? at : undefined;
+}
+
+/** When an answer's `Retry-After` lets the next request be sent, at most an hour from now. */
+export function retryAfterOf(headers: Headers, now: number): number | undefined {
+  const at = parseRetryAfter(header(headers, "retry-after"), now);
+  return at === undefined ? undefined : Math.min(at, now + HOUR_MS);
+}
+
+/**
+ * When the next request may be sent after a 429 (behaviour 7): at the reset. If that is missing, past, or more than an
+ * hour ahead, as `Retry-After` says; without a usable one, a minute from now, or an hour if the reset lies beyond.
+ */
+export function retryAtOf(rateLimit: RateLimit | undefined, now: number, retryAfterAt?: number): number {
+  const resetAt = rateLimit?.resetAt ?? now;
+  if (resetAt > now && resetAt <= now + HOUR_MS) return resetAt;
+  return retryAfterAt ?? now + (resetAt > now ? HOUR_MS : MINUTE_MS);
 }
 
 function header(

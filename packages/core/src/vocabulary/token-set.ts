@@ -54,6 +54,11 @@ const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
 /** Characters. Node and most servers take 16 kB of headers; with a longer token each call would be answered 431. */
 const LONGEST_BEARER = 16_384;
 
+/** Whether a refresh token of the token endpoint can be kept: it is sent with each renewal (behaviour 1). */
+export function isUsableRefreshToken(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= LONGEST_BEARER;
+}
+
 /** Whether an access token of the token endpoint can be used for calls (behaviour 1). */
 export function isUsableBearer(value: unknown): value is string {
   return isBearerValue(value) && value.length <= LONGEST_BEARER;

@@ -29,6 +29,34 @@ describe("an access token that is too long for a header", () => {
   });
 });
 
+describe("a refresh token that is too long to be sent with each renewal", () => {
+  test.each([
+    ["16 kB", LONGEST, true],
+    ["17 kB", "r".repeat(17_000), false],
+    ["900 kB", "r".repeat(900_000), false],
+  ])("is refused at a login: %s", async (_, refresh_token, isTaken) => {
+    const { pos, service } = start();
+    service.next(() => json({ access_token: "access", refresh_token, expires_in: 60 }));
+    const login = pos.exchange("shop", "code");
+    if (isTaken) expect((await login).refreshToken).toBe(refresh_token);
+    else
+      expect(await failureOf(login)).toMatchObject({
+        code: "bad_token_response",
+        message: expect.stringContaining("refresh_token"),
+      });
+  });
+
+  test("is left out of a renewal: the access token beside it is used, the stored refresh token stays", async () => {
+    const store = memoryStore();
+    const { login, service, time, value } = start({ store });
+    await login();
+    time.now = T0 + DAY_MS;
+    service.next(() => json({ access_token: "next", refresh_token: `${LONGEST}r`, expires_in: 60 }));
+    expect(await value()).toBe("next");
+    expect(await store.load(parseDomainPrefix("shop"))).toMatchObject({ refreshToken: "refresh-shop-1" });
+  });
+});
+
 describe("an error that comes with status 200", () => {
   test.each([
     [{ error: "bad_refresh_token" }, "; it says bad_refresh_token"],

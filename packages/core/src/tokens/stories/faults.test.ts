@@ -12,6 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const HOUR_MS = 3_600_000;
 const down: Script = () => new Response("down", { status: 500 });
 const tooMany =
   (resetAt?: number | string): Script =>
@@ -221,6 +222,40 @@ describe("a failing renewal", () => {
   });
 });
 
+describe("a 503 with Retry-After", () => {
+  test.each([
+    { after: "600", untilMs: 600_000 },
+    { after: new Date(T0 + DAY_MS + 90_000).toUTCString(), untilMs: 90_999 },
+    { after: "86400", untilMs: HOUR_MS },
+  ])("holds back at least so long, an hour at most: $after", async ({ after, untilMs }) => {
+    const { login, service, time, value, types } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    service.next(() => json({}, 503, { "retry-after": after }));
+    expect(await failureOf(value())).toMatchObject({ code: "token_endpoint_failed", endpointStatus: 503 });
+    time.now += untilMs - 1;
+    expect(await failureOf(value())).toBeInstanceOf(TokenEndpointError);
+    expect(service.spent()).toHaveLength(1);
+    time.now += 1;
+    expect(await value()).toBe("access-shop-2");
+    expect(types()).toEqual(["connected", "renewal_failed", "renewed"]);
+  });
+
+  test("of a second holds back as long as any other failure", async () => {
+    const { login, service, time, value } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    for (let count = 0; count < 5; count += 1) {
+      service.next(() => json({}, 503, { "retry-after": "1" }));
+      await failureOf(value());
+      time.now += 60_000;
+    }
+    time.now -= 50_000;
+    await failureOf(value());
+    expect(service.spent()).toHaveLength(5);
+  });
+});
+
 describe("429", () => {
   const seconds = (T0 + DAY_MS) / 1000;
   const rows: Array<{ name: string; reset: number | string | undefined; untilMs: number }> = [
@@ -250,6 +285,31 @@ describe("429", () => {
       expect(await value()).toBe("access-shop-2");
     });
   }
+
+  test.each([
+    { name: "600", after: "600", untilMs: 600_000 },
+    { name: "2", after: "2", untilMs: 2000 },
+    { name: "0", after: "0", untilMs: 1000 },
+    { name: "a date", after: new Date(T0 + DAY_MS + 90_000).toUTCString(), untilMs: 90_999 },
+    { name: "a day", after: "86400", untilMs: HOUR_MS },
+    { name: "a word", after: "soon", untilMs: 60_000 },
+    { name: "a date in the past", after: new Date(T0).toUTCString(), untilMs: 60_000 },
+    { name: "2, beside a reset in 90 s", after: "2", reset: seconds + 90, untilMs: 90_000 },
+    { name: "2, beside a reset in the past", after: "2", reset: seconds - 5, untilMs: 2000 },
+    { name: "2, beside a reset in a year", after: "2", reset: seconds + 365 * 86_400, untilMs: 2000 },
+  ])("without a usable reset waits as Retry-After says ($name)", async ({ after, reset, untilMs }) => {
+    const { login, service, time, value } = start();
+    await login();
+    time.now = T0 + DAY_MS;
+    const headers = { "retry-after": after, ...(reset && { "x-ratelimit-reset": String(reset) }) };
+    service.next(() => json({}, 429, headers));
+    expect(await failureOf(value())).toMatchObject({ code: "rate_limited", retryAt: T0 + DAY_MS + untilMs });
+    time.now += untilMs - 1;
+    await failureOf(value());
+    expect(service.spent()).toHaveLength(1);
+    time.now += 1;
+    expect(await value()).toBe("access-shop-2");
+  });
 
   const absurd = [
     { name: "milliseconds", reset: T0 + DAY_MS + 30_000 },
