@@ -46,7 +46,7 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "a mark that overlapped is believed",
-    "return this.#take(now, question) ? now : this.#loadSaved();",
+    "return this.#take(now, question) ? now : this.#saveThenLoad();",
     "this.#take(now, question);\n    return now;",
     { story: "a refusal, and a login here" },
   ),
@@ -123,8 +123,8 @@ const GUARDS: readonly Mutant[] = [
   ),
   swapped(
     "a login ends what was issued on it",
-    "if (this.#unsaved && this.#unsaved.order > question.order) {",
-    "if (this.#unsaved && this.#unsaved.order < 0) {",
+    "if (this.#unsaved && this.#unsaved.answeredBefore > question.order) {",
+    "if (this.#unsaved && this.#unsaved.answeredBefore < 0) {",
     {
       story: "a login here",
       equivalent:
@@ -136,11 +136,6 @@ const GUARDS: readonly Mutant[] = [
     "a mark replaces a mark",
     "(isOlder || (!isNote && haveSameAccess(ours, stored)))",
     "(isOlder || haveSameAccess(ours, stored))",
-    {
-      equivalent:
-        "Nearly: the set is read just before it is marked, so a process would have to stand still between the two while " +
-        "another one is refused, and marks the set. `retailer-cache.test.ts` plays that.",
-    },
   ),
   swapped(
     "a mark keeps good tokens out",
@@ -185,7 +180,7 @@ const COMPARISONS: readonly Mutant[] = [
     "return !isRejected && !isExpired(access, now);",
     "return !isExpired(access, now);",
   ),
-  swapped("an old copy is served", "if (!set || !facts.isFresh)", "if (!set)"),
+  dropped("an old copy is served", 'if (!facts.isFresh) return "load";'),
   swapped(
     "a rejection is recorded after the load",
     "if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;",
@@ -204,14 +199,14 @@ const COMPARISONS: readonly Mutant[] = [
   ),
   swapped(
     "a refusal is told with each hourly try",
-    "if (isFirst) events.reconnectRequired(cached.domainPrefix);",
+    "if (refusedBefore === undefined) events.reconnectRequired(cached.domainPrefix);",
     "events.reconnectRequired(cached.domainPrefix);",
     { story: "refused" },
   ),
   swapped(
     "a process whose clock is behind shortens the pause of the others",
-    "Math.max(nextTryAt, stored.limitedUntil ?? 0)",
-    "nextTryAt",
+    "const limitedUntil = laterLimit(stored, nextTryAt, now);",
+    "const limitedUntil = nextTryAt;",
     {
       equivalent: "The other processes then ask once more than they need. `refused.test.ts` plays that.",
     },
@@ -252,8 +247,8 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "handed out before it is saved",
-    "const kept = await cached.replace(stored, next, tries);",
-    "void cached.replace(stored, next, tries);\n  const kept: TokenSet | undefined = next;",
+    "const kept = await cached.replace(stored, next, beforeEachTry);",
+    "void cached.replace(stored, next, beforeEachTry);\n  const kept: TokenSet | undefined = next;",
   ),
   swapped(
     "resurrected after a disconnect",
@@ -262,7 +257,7 @@ const ORDER: readonly Mutant[] = [
   ),
   dropped(
     "what somebody else stored is passed over",
-    "if (kept.version !== next.version) return { set: kept, isIssuedHere: false };",
+    "if (!isIssuedHere) return { set: kept, isIssuedHere };",
   ),
   swapped(
     "the new refresh token is forgotten",
@@ -293,7 +288,9 @@ const ORDER: readonly Mutant[] = [
       story: "refused early",
     },
   ),
-  dropped("an early refusal is forgotten", "cached.keepRecord(changed);", { story: "refused early" }),
+  dropped("an early refusal is forgotten", "cached.keepLocalNote({ set: changed, isStored: false });", {
+    story: "refused early",
+  }),
   swapped(
     "a 429 is not recorded for the others",
     "await cached.update(set, changed).catch(() => {});",
@@ -301,7 +298,7 @@ const ORDER: readonly Mutant[] = [
   ),
   swapped(
     "what could not be saved is dropped",
-    "unsaved.served = unsaved.set;\n",
+    "unsaved.usable = unsaved.set;\n",
     "this.#unsaved = undefined;\n",
   ),
   swapped(
@@ -315,16 +312,16 @@ const ORDER: readonly Mutant[] = [
     "if (!set || !this.isLive(set)) throw error;",
     "throw error;",
   ),
-  dropped("a login meanwhile does not help who waits", "if (cached.liveAccess) return cached.liveAccess;"),
+  dropped("a login meanwhile does not help who waits", "if (liveAccess) return liveAccess;"),
   swapped(
     "who joined is given what has ended",
-    "const isGood = isJoining ? cached.isLive(set) :",
-    "const isGood = isJoining ? true :",
+    "const isUsable = beganBefore ? cached.isLive(set) :",
+    "const isUsable = beganBefore ? true :",
     { story: "a day passes in a renewal" },
   ),
   swapped(
     "who joined is told an old verdict",
-    "if (!isJoining || !isVerdict(error)) throw error;",
+    "if (!beganBefore || !isVerdict(error)) throw error;",
     "throw error;",
     { story: "refused, then logged in" },
   ),
@@ -353,7 +350,7 @@ const SAVING: readonly Mutant[] = [
   ),
   swapped(
     "an unsaved set is not tried before a reload",
-    "await this.#saved();\n      const stored",
+    "await this.#untilSaved();\n      const stored",
     "const stored",
     {
       story: "a store that fails",

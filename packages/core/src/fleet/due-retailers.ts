@@ -101,7 +101,7 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
 async function isSavedAtLast(cached: RetailerCache): Promise<boolean> {
   for (let tries = 0; cached.isUnsaved && tries < SAVE_TRIES; tries += 1) {
     await sleep(SAVE_AGAIN_AFTER_MS);
-    await cached.saveAgain();
+    await cached.saveUnsaved();
   }
   return !cached.isUnsaved;
 }

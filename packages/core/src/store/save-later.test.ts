@@ -9,16 +9,16 @@ afterEach(() => {
 
 /** A set that the store does not take. */
 function unsaved() {
-  return { isUnsaved: true, saveAgain: vi.fn(async () => {}) };
+  return { isUnsaved: true, saveUnsaved: vi.fn(async () => {}) };
 }
 
 /** After how many seconds each try came. */
-async function triesWithin(seconds: number, { saveAgain }: ReturnType<typeof unsaved>): Promise<number[]> {
+async function triesWithin(seconds: number, { saveUnsaved }: ReturnType<typeof unsaved>): Promise<number[]> {
   const tries: number[] = [];
-  saveAgain.mockClear();
+  saveUnsaved.mockClear();
   for (let second = 0; second <= seconds; second += 1) {
     await vi.advanceTimersByTimeAsync(second === 0 ? 0 : 1000);
-    while (tries.length < saveAgain.mock.calls.length) tries.push(second);
+    while (tries.length < saveUnsaved.mock.calls.length) tries.push(second);
   }
   return tries;
 }
@@ -54,7 +54,7 @@ test("it stays no longer than until a try succeeds", async () => {
   const held = unsaved();
   void saveLater(held);
   await vi.advanceTimersByTimeAsync(0);
-  held.saveAgain.mockImplementation(async () => {
+  held.saveUnsaved.mockImplementation(async () => {
     held.isUnsaved = false;
   });
   process.emit("beforeExit", 0);

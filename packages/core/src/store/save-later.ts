@@ -10,7 +10,7 @@ const AGAIN_MS = 3000;
 
 interface Saver {
   readonly isUnsaved: boolean;
-  saveAgain(): Promise<unknown>;
+  saveUnsaved(): Promise<unknown>;
 }
 
 /**
@@ -20,7 +20,7 @@ interface Saver {
 export async function saveLater(saver: Saver): Promise<void> {
   for (let tries = 1; saver.isUnsaved; tries += 1) {
     const isEnding = await endsWithin(longestPauseAfter(tries));
-    if (!isEnding) await saver.saveAgain();
+    if (!isEnding) await saver.saveUnsaved();
     else {
       await stay(saver);
       // Nothing keeps the process alive now. If it lives on all the same, tries go on.
@@ -33,7 +33,7 @@ export async function saveLater(saver: Saver): Promise<void> {
 async function stay(saver: Saver): Promise<void> {
   const staysUntil = performance.now() + STAYS_MS;
   for (;;) {
-    await saver.saveAgain();
+    await saver.saveUnsaved();
     if (!saver.isUnsaved || performance.now() >= staysUntil) return;
     await sleep(AGAIN_MS);
   }

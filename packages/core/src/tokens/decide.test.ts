@@ -23,8 +23,7 @@ const early = { refusedEarlyAt: NOW - 1000 };
 const down = new TokenEndpointError("down");
 const rateLimit = new RateLimitedError(NOW + 20_000, NOW - 10_000, { remaining: 0 }, { domainPrefix: shop });
 
-const cases: [what: string, set: TokenSet | undefined, facts: Partial<Facts>, decision: unknown][] = [
-  ["nothing is known", undefined, {}, "load"],
+const cases: [what: string, set: TokenSet, facts: Partial<Facts>, decision: unknown][] = [
   ["the copy is older than cacheMs", young, { isFresh: false }, "load"],
   ["the copy is old and has ended", ended, { isFresh: false }, "load"],
 
@@ -42,7 +41,7 @@ const cases: [what: string, set: TokenSet | undefined, facts: Partial<Facts>, de
     "serve and renew",
   ],
   ["a token that ends soon, refused early in any process", { ...due, ...early }, {}, "serve"],
-  ["a token that ends soon, refused early here", due, { recorded: { ...due, ...early } }, "serve"],
+  ["a token that ends soon, refused early here", due, { localNote: { set: { ...due, ...early } } }, "serve"],
 
   ["a token that has ended", ended, {}, "renew"],
   ["a rejected token", young, { isRejected: true }, "renew"],
@@ -77,7 +76,7 @@ const cases: [what: string, set: TokenSet | undefined, facts: Partial<Facts>, de
   [
     "ended, refused here, and the store does not know",
     ended,
-    { recorded: { ...ended, ...refused } },
+    { localNote: { set: { ...ended, ...refused } } },
     ReconnectRequiredError,
   ],
   [
@@ -90,7 +89,7 @@ const cases: [what: string, set: TokenSet | undefined, facts: Partial<Facts>, de
 
 describe("a caller's token, decided:", () => {
   test.each(cases)("%s", (_, given, facts, decision) => {
-    const decided = decide(given, factsOf(given ?? young, facts));
+    const decided = decide(given, factsOf(facts));
     if (typeof decision === "function") expect(decided).toBeInstanceOf(decision);
     else expect(decided).toBe(decision);
   });
@@ -98,7 +97,7 @@ describe("a caller's token, decided:", () => {
 
 describe("what holds a token request back", () => {
   test("after a 429 is the remembered error, but its Retry-After counts from now", () => {
-    expect(heldBackBy(ended, factsOf(ended, { pause: { error: rateLimit } }))).toMatchObject({
+    expect(heldBackBy(ended, factsOf({ pause: { error: rateLimit } }))).toMatchObject({
       retryAt: NOW + 20_000,
       rateLimit: { remaining: 0 },
       domainPrefix: "shop",
@@ -108,14 +107,16 @@ describe("what holds a token request back", () => {
 
   test("after a refusal here is the error with the service's words", () => {
     const refusal = new ReconnectRequiredError("token reuse");
-    expect(heldBackBy(ended, factsOf(ended, { recorded: { ...ended, ...refused }, refusal }))).toBe(refusal);
-    expect(heldBackBy({ ...ended, ...refused }, factsOf(ended, { refusal }))).not.toBe(refusal);
+    expect(heldBackBy(ended, factsOf({ localNote: { set: { ...ended, ...refused }, refusal } }))).toBe(
+      refusal,
+    );
+    expect(heldBackBy({ ...ended, ...refused }, factsOf({}))).not.toBe(refusal);
   });
 
   test("is that an early renewal was refused, while the token lives", () => {
     const noted = { ...young, ...early };
-    expect(heldBackBy(noted, factsOf(noted, {}))).toBeInstanceOf(RefusedEarlyError);
-    expect(heldBackBy(noted, factsOf(noted, { isRejected: true }))).toBeUndefined();
+    expect(heldBackBy(noted, factsOf({}))).toBeInstanceOf(RefusedEarlyError);
+    expect(heldBackBy(noted, factsOf({ isRejected: true }))).toBeUndefined();
   });
 });
 
@@ -130,7 +131,7 @@ function set(more: Partial<TokenSet>): TokenSet {
   };
 }
 
-function factsOf(given: TokenSet, more: Partial<Facts>): Facts {
+function factsOf(more: Partial<Facts>): Facts {
   const facts = { now: NOW, renewEarlyMs: 300_000, isFresh: true, isRejected: false };
-  return { ...facts, recorded: given, pause: undefined, ...more };
+  return { ...facts, localNote: undefined, pause: undefined, ...more };
 }

@@ -5,6 +5,8 @@ import type { Lock } from "../vocabulary/lock.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { BackOff } from "./renewal-back-off.js";
 
+// "Behaviour 7", "R4" and "section 8" in comments are headings of docs/service.md.
+
 /** What all retailers of one client share: its settings, and the parts that it works with. */
 export interface Deps {
   /** Part of each lock's key: two applications may renew one retailer's tokens side by side. */

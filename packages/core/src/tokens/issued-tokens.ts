@@ -19,25 +19,26 @@ import type { Renewal, RetailerCache } from "./retailer-cache.js";
  * Saves what the service issued before any caller sees it. If a person logged in meanwhile, that set counts.
  *
  * @param stored the set whose refresh token was sent.
- * @param tries called before each try to save it.
+ * @param beforeEachTry called before each try to save it.
  */
 export async function saveIssued(
   cached: RetailerCache,
   stored: TokenSet,
   answer: TokenAnswer,
   { versions, backOff, events }: Deps,
-  tries?: () => void,
+  beforeEachTry?: () => void,
 ): Promise<Renewal> {
   const problem = unusableReason(cached, answer);
   const next = tokenSetFromRefresh(stored, answer, versions.next());
-  const kept = await cached.replace(stored, next, tries);
+  const kept = await cached.replace(stored, next, beforeEachTry);
   if (!kept) throw new NotConnectedError(cached); // disconnected meanwhile
-  if (problem) throw problem;
+  const isIssuedHere = kept.version === next.version;
+  if (problem && isIssuedHere) throw problem;
   backOff.succeeded(cached.domainPrefix, answer.rateLimit);
-  if (kept.version !== next.version) return { set: kept, isIssuedHere: false };
+  if (!isIssuedHere) return { set: kept, isIssuedHere };
   events.renewed(stored, next, answer.beganAt);
   // issued to this very call: handed out once, even if it ended while it was saved
-  return { set: next, isIssuedHere: true };
+  return { set: next, isIssuedHere };
 }
 
 /** Why callers have no use for an answer. It is saved all the same. */
@@ -51,35 +52,39 @@ function unusableReason(
   return new TokenResponseError(`${issued} a refresh token but no usable access_token`, cached);
 }
 
-/** Keeps what the service says after the deadline: tokens are saved, and a 429 holds. No caller waits any more. */
+/** What the service says after the deadline: its tokens are saved, and a 429 holds. No caller waits any more. */
 export interface LateAnswers {
   /** @param stored the set whose refresh token was sent. */
-  keep(cached: RetailerCache, stored: TokenSet, coming: Coming): void;
-  /** What may still come for this retailer, and its saving: whether new tokens came of it. */
-  coming(cached: RetailerCache): Promise<boolean>;
+  add(cached: RetailerCache, stored: TokenSet, coming: Coming): void;
+  /** Waits for what may still come for this retailer, and its saving: whether new tokens came of it. */
+  bringTokens(cached: RetailerCache): Promise<boolean>;
 }
 
 export function lateAnswers(deps: Deps): LateAnswers {
-  const all = new Map<RetailerCache, Promise<boolean>>();
+  const mayTakeMs = LATE_TIMEOUT_FACTOR * deps.timeoutMs + STORE_MAY_TAKE_MS;
+  const all = new Map<RetailerCache, Set<Promise<boolean>>>();
   return {
-    keep(cached, stored, answer) {
-      const before = all.get(cached)?.catch(() => false); // its runtime may have ended it
-      const work = answer.then((said) => said !== undefined && kept(cached, stored, said));
-      const both = Promise.all([before, work]).then((ends) => ends.includes(true));
-      all.set(cached, both);
-      void both.then(() => {
-        if (all.get(cached) === both) all.delete(cached);
+    add(cached, stored, coming) {
+      const works = all.get(cached) ?? new Set();
+      all.set(cached, works);
+      const work = coming.then((said) => said !== undefined && isKept(cached, stored, said));
+      works.add(work);
+      void work.then(() => {
+        works.delete(work);
+        if (works.size === 0) all.delete(cached);
       });
-      deps.background(cached.pin(both));
+      deps.background(cached.pin(work, mayTakeMs));
     },
-    /** Work that its runtime has ended brings no tokens. */
-    async coming(cached) {
-      const mayTakeMs = LATE_TIMEOUT_FACTOR * deps.timeoutMs + STORE_MAY_TAKE_MS;
-      return within(mayTakeMs, all.get(cached) ?? false, () => new Error("too late")).catch(() => false);
+    async bringTokens(cached) {
+      const works = [...(all.get(cached) ?? [])];
+      const ends = await Promise.all(
+        works.map((work) => within(mayTakeMs, work, tooLate).catch(() => false)),
+      );
+      return ends.includes(true);
     },
   };
 
-  async function kept(
+  async function isKept(
     cached: RetailerCache,
     stored: TokenSet,
     said: TokenAnswer | RateLimitedError,
@@ -94,3 +99,6 @@ export function lateAnswers(deps: Deps): LateAnswers {
     return false;
   }
 }
+
+/** Its runtime has ended the request that the answer belongs to. */
+const tooLate = () => new Error("too late");

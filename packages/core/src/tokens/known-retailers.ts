@@ -28,7 +28,7 @@ const IN_USE_MS = 60_000;
 
 export function knownRetailers(
   clock: () => number,
-  unknown: (domainPrefix: DomainPrefix) => RetailerCache,
+  create: (domainPrefix: DomainPrefix) => RetailerCache,
   { keptWhenIdle, most }: KnownRetailersBounds = BOUNDS,
 ): KnownRetailers {
   const retailers = new Map<DomainPrefix, RetailerCache>();
@@ -37,11 +37,11 @@ export function knownRetailers(
   let sweptAt = Number.NEGATIVE_INFINITY;
   return {
     get,
-    of: (domainPrefix) => get(domainPrefix) ?? meet(domainPrefix),
+    of: (domainPrefix) => get(domainPrefix) ?? add(domainPrefix),
     visit(domainPrefix) {
       const known = retailers.get(domainPrefix);
       if (known) return known;
-      const retailer = meet(domainPrefix);
+      const retailer = add(domainPrefix);
       visited.add(retailer);
       return retailer;
     },
@@ -56,9 +56,9 @@ export function knownRetailers(
     return known;
   }
 
-  function meet(domainPrefix: DomainPrefix): RetailerCache {
+  function add(domainPrefix: DomainPrefix): RetailerCache {
     makeRoom();
-    const retailer = unknown(domainPrefix);
+    const retailer = create(domainPrefix);
     retailers.set(domainPrefix, retailer);
     return retailer;
   }

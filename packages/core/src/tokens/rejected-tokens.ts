@@ -40,6 +40,5 @@ export class Rejections {
   /** A person logged in: the count starts again. A rejected token stays rejected, whichever set carries it. */
   startAnew(): void {
     this.#youngInARow = 0;
-    this.#lastAt = Number.NEGATIVE_INFINITY;
   }
 }

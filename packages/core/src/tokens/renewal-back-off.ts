@@ -14,7 +14,7 @@ export interface BackOff {
   limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
   failed(domainPrefix: DomainPrefix, error: RetailPosError): void;
   succeeded(domainPrefix: DomainPrefix, rateLimit: RateLimit | undefined): void;
-  /** The store or the lock failed. The token endpoint is not to blame, but an attempt at once would fail as well. */
+  /** The store or the lock failed: early renewals wait a second, and callers without a live token still try. */
   storeFailed(domainPrefix: DomainPrefix): void;
 }
 
@@ -41,7 +41,7 @@ export function backOff(clock: () => number): BackOff {
     pause: active,
     limit(domainPrefix) {
       const error = active(domainPrefix)?.error;
-      return error instanceof RateLimitedError ? fromNow(error) : undefined;
+      return error instanceof RateLimitedError ? asOfNow(error, clock()) : undefined;
     },
     failed(domainPrefix, error) {
       if (isLimited(domainPrefix) && !(error instanceof RateLimitedError)) return;
@@ -78,11 +78,6 @@ export function backOff(clock: () => number): BackOff {
     return pause.at <= now && now < pause.until ? pause : undefined;
   }
 
-  /** The remembered error, with a `Retry-After` that counts from now. */
-  function fromNow({ retryAt, rateLimit, domainPrefix }: RateLimitedError): RateLimitedError {
-    return new RateLimitedError(retryAt, clock(), rateLimit, { domainPrefix });
-  }
-
   function remember(domainPrefix: DomainPrefix, pause: Pause): void {
     if (pauses.size >= sweepAt) sweep();
     pauses.set(domainPrefix, pause);
@@ -100,6 +95,13 @@ export function backOff(clock: () => number): BackOff {
     }
     sweepAt = Math.max(FIRST_SWEEP_AT, 2 * pauses.size);
   }
+}
+
+/** The remembered error. The `Retry-After` of a 429 counts from now. */
+export function asOfNow<E extends RetailPosError>(error: E, now: number): E | RateLimitedError {
+  if (!(error instanceof RateLimitedError)) return error;
+  const { retryAt, rateLimit, domainPrefix } = error;
+  return new RateLimitedError(retryAt, now, rateLimit, { domainPrefix });
 }
 
 /** Up to a fifth less than the longest, at random, so that many processes do not come back at one moment. */

@@ -8,6 +8,7 @@ import {
   RetailPosError,
   StoredTokensError,
 } from "../vocabulary/errors.js";
+import { laterLimit } from "../vocabulary/token-life.js";
 import { type AccessToken, redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { Deps } from "./deps.js";
 
@@ -50,12 +51,13 @@ export async function recordRetryAfter(
   cached: FailedRetailer,
   stored: TokenSet | undefined | Promise<TokenSet | undefined>,
   error: RateLimitedError,
-  { backOff, events, versions }: Deps,
+  { backOff, clock, events, versions }: Deps,
 ): Promise<void> {
   backOff.failed(cached.domainPrefix, error);
   events.rateLimited(cached.domainPrefix, error);
   const set = await stored;
   if (!set) return;
-  const changed = redacted({ ...set, version: versions.next(), limitedUntil: error.retryAt });
+  const limitedUntil = laterLimit(set, error.retryAt, clock());
+  const changed = redacted({ ...set, version: versions.next(), limitedUntil });
   await cached.update(set, changed).catch(() => {}); // told by the store; this process remembers the limit by itself
 }

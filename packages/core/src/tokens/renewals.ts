@@ -13,8 +13,8 @@ import {
 import { isExpired } from "../vocabulary/token-life.js";
 import { haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import type { Deps } from "./deps.js";
-import { handleInvalidGrant, handleRefusedEarly, USUAL_SKEW_MS, waitPastExpiry } from "./invalid-grant.js";
 import { type LateAnswers, lateAnswers, saveIssued } from "./issued-tokens.js";
+import { handleInvalidGrant, handleRefusedEarly, USUAL_SKEW_MS, waitPastExpiry } from "./refused-renewals.js";
 import { recordFailure, recordRetryAfter } from "./renewal-failures.js";
 import type { Renewal, RetailerCache } from "./retailer-cache.js";
 
@@ -34,8 +34,8 @@ export interface Renewals {
 const WAIT_FOR_OTHERS_MS = 30_000;
 /** A token request has ended so soon after `timeoutMs`, or its runtime has ended it. */
 export const REQUEST_ENDS_WITHIN_MS = 1000;
-/** Of the time between two loads no more than this counts: if more has passed, this process stood still. */
-const LOADS_WITHIN_MS = 1000;
+/** A gap between two calls counts as this long at most: in a longer one, this process stood still. */
+const LONGEST_GAP_MS = 1000;
 
 export function renewals(deps: Deps): Renewals {
   const { lock, clientId, timeoutMs, clock } = deps;
@@ -43,7 +43,7 @@ export function renewals(deps: Deps): Renewals {
   const maxSkewMs = USUAL_SKEW_MS + timeoutMs; // the answer that brought a token may have been slow
   /** The service has renewed a token after its end that it refused to renew before: it does so with all retailers. */
   let renewsOnlyEnded = false;
-  return { renew, comingLate: late.coming };
+  return { renew, comingLate: late.bringTokens };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
   function renew(cached: RetailerCache, stale: TokenSet): Promise<Renewal> {
@@ -81,28 +81,29 @@ export function renewals(deps: Deps): Renewals {
       if (heldBack) return heldBack;
 
       const isEarly = cached.isLive(stored);
-      const wasRefusedEarly = cached.recorded(stored).refusedEarlyAt ?? stored.refusedEarlyAt;
-      const mayBeEarly = !isEarly && (renewsOnlyEnded || wasRefusedEarly !== undefined);
-      if (mayBeEarly && (await waitedFor(USUAL_SKEW_MS, stored))) continue;
+      const refusedEarlyAt = stored.refusedEarlyAt ?? cached.localNote(stored)?.set.refusedEarlyAt;
+      const wasRefusedEarly = refusedEarlyAt !== undefined;
+      const serviceMayCallItEarly = !isEarly && (renewsOnlyEnded || wasRefusedEarly);
+      if (serviceMayCallItEarly && (await waitedFor(USUAL_SKEW_MS, stored))) continue;
 
-      const answer = await refreshed(cached, stored, isEarly, heartbeat, { ...deps, late });
+      const answer = await refreshed(cached, stored, isEarly, heartbeat, late, deps);
       if (answer instanceof RefusedEarlyError)
         return fromElsewhere(await handleRefusedEarly(cached, stored, answer, deps));
       if (answer instanceof ReconnectRequiredError) {
-        if (mayBeEarly && (await waitedFor(maxSkewMs, stored))) continue;
+        if (serviceMayCallItEarly && (await waitedFor(maxSkewMs, stored))) continue;
         outdated = await handleInvalidGrant(cached, stored, answer, deps);
         if (cached.isLive(outdated)) return fromElsewhere(outdated);
         continue;
       }
 
-      const wasEnded = wasRefusedEarly !== undefined && isExpired(stored.access, clock());
+      const wasEnded = wasRefusedEarly && isExpired(stored.access, clock());
       renewsOnlyEnded = !isEarly && (renewsOnlyEnded || wasEnded);
       const kept = await saveIssued(cached, stored, answer, deps, () => heartbeat.next(STORE_MAY_TAKE_MS));
       if (kept.isIssuedHere || cached.isLive(kept.set)) return kept;
       outdated = kept.set; // another process stored it, and it has ended meanwhile
     }
 
-    /** For a token that ended just now: the service is given so long to end it, too. Once for each length. */
+    /** Gives the service so long to end a token that ended just now; waits once for each length. */
     async function waitedFor(ms: number, { access }: TokenSet): Promise<boolean> {
       if (waitedMs >= ms) return false;
       waitedMs = ms;
@@ -117,17 +118,18 @@ async function refreshed(
   stored: TokenSet,
   isEarly: boolean,
   heartbeat: Heartbeat,
-  { late, ...deps }: Deps & { readonly late: LateAnswers },
+  late: LateAnswers,
+  deps: Deps,
 ): Promise<TokenAnswer | RefusedEarlyError | ReconnectRequiredError> {
   heartbeat.next(deps.timeoutMs + REQUEST_ENDS_WITHIN_MS);
   try {
     return await deps.endpoint.refresh(cached.domainPrefix, stored.refreshToken, {
       accessToken: stored.access.value,
       isEarly,
-      late: (coming) => late.keep(cached, stored, coming),
+      late: (coming) => late.add(cached, stored, coming),
     });
   } catch (error) {
-    heartbeat.next(STORE_MAY_TAKE_MS);
+    heartbeat.next(2 * STORE_MAY_TAKE_MS); // to save what is unsaved, to mark, and to reload
     if (error instanceof RefusedEarlyError || error instanceof ReconnectRequiredError) return error;
     if (error instanceof RateLimitedError) await recordRetryAfter(cached, stored, error, deps);
     throw error;
@@ -150,15 +152,15 @@ function renewedElsewhere(
 ): () => Promise<Renewal | undefined> {
   const { domainPrefix } = cached;
   let waitedMs = 0;
-  let loadedAt = performance.now();
+  let calledAt = performance.now();
   let isReadable = true;
   return async () => {
-    heartbeat.next(STORE_MAY_TAKE_MS); // the one who waits is alive
+    heartbeat.next(STORE_MAY_TAKE_MS); // waiting for the lock counts as progress
     const stored = isReadable && !cached.isUnsaved ? await load() : undefined;
     if (stored && isRenewed(cached, stored, stale)) return fromElsewhere(stored);
     const now = performance.now();
-    waitedMs += Math.min(now - loadedAt, LOADS_WITHIN_MS);
-    loadedAt = now;
+    waitedMs += Math.min(now - calledAt, LONGEST_GAP_MS);
+    calledAt = now;
     if (waitedMs < patienceMs) return undefined;
     const why = `other processes have tried for ${Math.round(waitedMs / 1000)} s`;
     throw new TokenEndpointError(`The tokens of retailer "${domainPrefix}" are not renewed: ${why}`, {

@@ -5,10 +5,10 @@ import { saveLater } from "../store/save-later.js";
 import { type Question, StoreCopy } from "../store/store-copy.js";
 import { isNoAnswer, STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { isStoreFailure, type ReconnectRequiredError, type RetailPosError } from "../vocabulary/errors.js";
+import { isStoreFailure, type RetailPosError } from "../vocabulary/errors.js";
 import { isExpired } from "../vocabulary/token-life.js";
 import { type AccessToken, haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
-import { type Decision, decide, type Facts, heldBackBy } from "./decide.js";
+import { type Decision, decide, type Facts, heldBackBy, type LocalNote } from "./decide.js";
 import type { Deps } from "./deps.js";
 import { Rejections } from "./rejected-tokens.js";
 import { recordFailure } from "./renewal-failures.js";
@@ -18,10 +18,10 @@ interface Unsaved {
   readonly set: TokenSet;
   /** What the store may hold instead: the set that was renewed, and those that it did not take before. */
   readonly over: readonly TokenSet[];
-  /** The number of the question that the copy answered when the set was issued. */
-  readonly order: number;
-  /** This set, once the store has failed to take it; until then the unsaved set before it, if there is one. */
-  served: TokenSet | undefined;
+  /** The latest question that the store had answered when the set was issued: later than a login, it may be the login's. */
+  readonly answeredBefore: number;
+  /** What callers get meanwhile: this set, once the store has failed to take it; until then the unsaved one before. */
+  usable: TokenSet | undefined;
 }
 
 /** How a renewal ended. */
@@ -42,20 +42,18 @@ const MOST_UNSAVED = 16;
  *
  * - **The store's answers** may contradict each other: {@link StoreCopy}.
  * - **A caller is turned away** only by a load that began after the caller came: {@link RetailerCache.load}.
- * - **What the service has issued** is kept at once, and until the store has answered a save of it. Nothing else ends
- *   that but a login or a disconnect. It is handed out once it is saved, or if the store fails to take it.
+ * - **What the service has issued** is kept at once, until the store takes it or holds a newer set, or until a login or
+ *   a disconnect. It is handed out once it is saved, or if the store fails to take it.
  */
 export class RetailerCache {
   readonly domainPrefix: DomainPrefix;
   readonly #deps: Deps;
   readonly #copy = new StoreCopy();
   #unsaved: Unsaved | undefined = undefined;
-  /** The refusal that was last recorded here, in case the store does not keep it. */
-  #recorded: { readonly set: TokenSet; readonly refusal: ReconnectRequiredError | undefined } | undefined =
-    undefined;
+  #localNote: LocalNote | undefined = undefined;
   #rejections: Rejections | undefined = undefined;
-  /** Work whose end this object has to see: logins, disconnects, late answers. */
-  #pins = 0;
+  /** Work whose end this object has to see (logins, disconnects, late answers), and when it has surely ended. */
+  #pins: Set<{ readonly endsAt: number }> | undefined = undefined;
   readonly #loading = new Once<TokenSet | undefined>();
   readonly #saving = new Once<unknown>();
   readonly #renewing = new Once<Renewal>();
@@ -67,7 +65,12 @@ export class RetailerCache {
 
   /** The set that is used. */
   get set(): TokenSet | undefined {
-    return this.#unsaved?.served ?? this.#copy.set;
+    return this.#unsaved?.usable ?? this.#copy.set;
+  }
+
+  /** Whether a try to save is under way. */
+  get isSaving(): boolean {
+    return this.#saving.isUnderWay;
   }
 
   get isUnsaved(): boolean {
@@ -87,7 +90,13 @@ export class RetailerCache {
   /** Whether dropping this object would lose something: work under way, or an unsaved set. */
   get isNeeded(): boolean {
     const isUnderWay = this.#loading.isUnderWay || this.#saving.isUnderWay || this.#renewing.isUnderWay;
-    return isUnderWay || this.#pins > 0 || this.isUnsaved;
+    return isUnderWay || this.#isPinned || this.isUnsaved;
+  }
+
+  /** Work that its runtime has ended pins nothing for ever. */
+  get #isPinned(): boolean {
+    for (const pin of this.#pins ?? []) if (pin.endsAt > performance.now()) return true;
+    return false;
   }
 
   get hasRejections(): boolean {
@@ -106,7 +115,7 @@ export class RetailerCache {
 
   /** Whether the set may be used without asking the store. */
   isFresh(now: number = this.#deps.clock()): boolean {
-    if (this.#unsaved?.served) return true;
+    if (this.#unsaved?.usable) return true;
     const ageMs = this.#copy.ageMs(now);
     return this.#copy.set !== undefined && ageMs >= 0 && ageMs < this.#deps.cacheMs;
   }
@@ -152,25 +161,19 @@ export class RetailerCache {
       renewEarlyMs: this.#deps.renewEarlyMs,
       isFresh: this.isFresh(now),
       isRejected: this.isRejected(set.access.value),
-      recorded: this.recorded(set),
-      refusal: this.#recorded?.refusal,
+      localNote: this.localNote(set),
       pause: this.#deps.backOff.pause(this.domainPrefix, now),
     };
   }
 
-  /**
-   * Keeps for this process what is recorded on a set: the store may not keep it.
-   *
-   * @param refusal the error that callers get until the next try.
-   */
-  keepRecord(set: TokenSet, refusal?: ReconnectRequiredError): void {
-    this.#recorded = { set, refusal };
+  keepLocalNote(note: LocalNote): void {
+    this.#localNote = note;
   }
 
-  /** The same tokens, with what this process has recorded on them. */
-  recorded(set: TokenSet): TokenSet {
-    const recorded = this.#recorded?.set;
-    return recorded?.refreshToken === set.refreshToken && haveSameAccess(recorded, set) ? recorded : set;
+  /** What this process knows of a refusal of these tokens. */
+  localNote(set: TokenSet): LocalNote | undefined {
+    const note = this.#localNote;
+    return note?.set.refreshToken === set.refreshToken && haveSameAccess(note.set, set) ? note : undefined;
   }
 
   /**
@@ -186,14 +189,17 @@ export class RetailerCache {
 
   async #loadOrStale(): Promise<TokenSet | undefined> {
     try {
-      const set = await (this.#unsaved?.served ? this.reload() : this.loadNow());
-      const marked = set && set.refusedAt === undefined ? this.recorded(set) : undefined;
-      if (!set || marked?.refusedAt === undefined) return set;
-      return await this.update(set, marked).catch(() => set); // the store did not take the mark before
+      const set = await (this.#unsaved?.usable ? this.reload() : this.loadNow());
+      const note = set && this.localNote(set);
+      if (!note || note.isStored || note.set.refusedAt === undefined || set.refusedAt !== undefined)
+        return set;
+      const stored = await this.update(set, note.set).catch(() => set); // the store did not take the mark before
+      if (stored?.version === note.set.version) this.keepLocalNote({ ...note, isStored: true });
+      return stored;
     } catch (error) {
       const { set } = this;
       if (!set || !this.isLive(set)) throw error;
-      if (!this.#unsaved?.served) this.#copy.trust(this.#deps.clock());
+      if (!this.#unsaved?.usable) this.#copy.trust(this.#deps.clock());
       recordFailure(this, error, this.#deps);
       return set;
     }
@@ -213,21 +219,21 @@ export class RetailerCache {
    *
    * @throws {StoreFailedError} the store cannot be asked, or does not take it.
    */
-  async #loadSaved(): Promise<TokenSet | undefined> {
+  async #saveThenLoad(): Promise<TokenSet | undefined> {
     for (;;) {
-      await this.#saved();
+      await this.#untilSaved();
       const stored = await this.loadNow();
       if (!this.#unsaved) return stored; // else late tokens came meanwhile
     }
   }
 
   /**
-   * The same. While the store does not take the unsaved set, that set itself: a store that cannot be written may be
-   * read from a copy that is behind.
+   * Saves what is unsaved, then loads. While the store does not take the unsaved set, that set itself: a store that
+   * cannot be written may be read from a copy that is behind.
    */
   async reload(): Promise<TokenSet | undefined> {
     try {
-      return await this.#loadSaved();
+      return await this.#saveThenLoad();
     } catch (error) {
       if (!this.#unsaved) throw error;
       return this.#unsaved.set;
@@ -237,18 +243,19 @@ export class RetailerCache {
   /**
    * Keeps a set that the service has issued, and puts it into the store in place of `stored`.
    *
-   * @param tries called before each try.
+   * @param beforeEachTry called before each try to save.
    * @returns the set that counts from now on: `next`, or one that was stored meanwhile; `undefined` if the retailer was
    * disconnected.
    */
-  async replace(stored: TokenSet, next: TokenSet, tries?: () => void): Promise<TokenSet | undefined> {
+  async replace(stored: TokenSet, next: TokenSet, beforeEachTry?: () => void): Promise<TokenSet | undefined> {
     const unsaved = this.#keep(stored, next);
     if (!unsaved) return this.reload();
     let error: unknown;
     for (const pauseMs of TRIES_AFTER_MS) {
       if (pauseMs > 0) await sleep(pauseMs);
-      tries?.();
-      error = await this.saveAgain();
+      beforeEachTry?.();
+      error = await this.saveUnsaved();
+      // The store has answered, or a login or newer tokens came: the copy counts if it is certain.
       if (this.#unsaved !== unsaved)
         return this.#unsaved || !this.#copy.stands ? this.reload() : this.#copy.set;
       if (isNoAnswer(error)) break; // the caller has waited five seconds already
@@ -262,7 +269,12 @@ export class RetailerCache {
     const over = before ? [...before.over, before.set] : [];
     if (before?.set !== stored) over.push(stored);
     Object.freeze(next.access);
-    this.#unsaved = { set: next, over: mostOf(over), order: this.#copy.answered, served: before?.served };
+    this.#unsaved = {
+      set: next,
+      over: mostOf(over),
+      answeredBefore: this.#copy.answered,
+      usable: before?.usable,
+    };
     return this.#unsaved;
   }
 
@@ -274,8 +286,8 @@ export class RetailerCache {
       return known;
     }
     const { events, background } = this.#deps;
-    if (!unsaved.served) background(saveLater(this));
-    unsaved.served = unsaved.set;
+    if (!unsaved.usable) background(saveLater(this));
+    unsaved.usable = unsaved.set;
     if (isStoreFailure(error)) events.storeFailed(error);
     events.unsaved(this.domainPrefix, error);
     return unsaved.set;
@@ -286,12 +298,12 @@ export class RetailerCache {
    *
    * @returns why the store did not take it.
    */
-  async saveAgain(): Promise<unknown> {
+  async saveUnsaved(): Promise<unknown> {
     await this.#saving.ended();
-    return this.#saving.join(STORE_MAY_TAKE_MS, () => this.#trySaving());
+    return this.#saving.join(STORE_MAY_TAKE_MS, () => this.#trySave());
   }
 
-  async #trySaving(): Promise<unknown> {
+  async #trySave(): Promise<unknown> {
     const unsaved = this.#unsaved;
     if (!unsaved) return undefined;
     const question = this.#ask();
@@ -305,9 +317,9 @@ export class RetailerCache {
     }
   }
 
-  async #saved(): Promise<void> {
+  async #untilSaved(): Promise<void> {
     while (this.#unsaved) {
-      const error = await this.saveAgain();
+      const error = await this.saveUnsaved();
       if (error && this.#unsaved) throw error;
     }
   }
@@ -320,24 +332,25 @@ export class RetailerCache {
    * @throws {StoreFailedError} also if the store does not take what is unsaved, which may be newer.
    */
   async update(stored: TokenSet, changed: TokenSet): Promise<TokenSet | undefined> {
-    await this.#saved();
+    await this.#untilSaved();
     const question = this.#ask();
     const now = await this.#deps.store.put(changed, [stored]);
-    return this.#take(now, question) ? now : this.#loadSaved();
+    return this.#take(now, question) ? now : this.#saveThenLoad();
   }
 
   /** A login or, without a set, a disconnect. `change` writes it to the store without comparing. */
   async logIn(set: TokenSet | undefined, change: () => Promise<void>): Promise<void> {
     const question = this.#ask();
     try {
-      await this.pin(change());
+      await this.pin(change(), STORE_MAY_TAKE_MS);
     } catch (error) {
       this.#copy.distrust(); // the change may have been made all the same
       throw error;
     }
     this.#rejections?.startAnew();
-    if (this.#unsaved && this.#unsaved.order > question.order) {
-      await this.saveAgain(); // renewed perhaps from this very login: the store knows
+    this.#localNote = undefined;
+    if (this.#unsaved && this.#unsaved.answeredBefore > question.order) {
+      await this.saveUnsaved(); // renewed perhaps from this very login: the store knows
     } else {
       this.#unsaved = undefined;
       this.#take(set, question);
@@ -352,13 +365,15 @@ export class RetailerCache {
     return renewal;
   }
 
-  /** Until this work is over, no other object takes this one's place. */
-  async pin<T>(work: Promise<T>): Promise<T> {
-    this.#pins += 1;
+  /** Until this work is over, or has taken longer than it may, no other object takes this one's place. */
+  async pin<T>(work: Promise<T>, mayTakeMs: number): Promise<T> {
+    const pin = { endsAt: performance.now() + mayTakeMs };
+    this.#pins ??= new Set();
+    this.#pins.add(pin);
     try {
       return await work;
     } finally {
-      this.#pins -= 1;
+      this.#pins.delete(pin);
     }
   }
 

@@ -77,7 +77,7 @@ describe("what the service says of an older set, after a late answer to it that 
     expect((await cached.reload())?.refreshToken).toBe("refresh-1");
     expect([cached.isUnsaved, await inStore()]).toEqual(isBack ? [false, "refresh-1"] : [true, "refresh-0"]);
     state.isDown = false;
-    await cached.saveAgain();
+    await cached.saveUnsaved();
     expect(await inStore()).toBe("refresh-1");
   });
 });
@@ -101,7 +101,7 @@ describe("a change of the store whose answer is slow:", () => {
       answer.resolve();
       await loggingIn;
       state.isDown = false;
-      await cached.saveAgain();
+      await cached.saveUnsaved();
       expect(await inStore()).toBe("refresh-1");
       expect((await cached.reload())?.refreshToken).toBe("refresh-1");
     },
@@ -121,7 +121,7 @@ describe("a change of the store whose answer is slow:", () => {
     answer.resolve();
     await disconnecting;
     state.isDown = false;
-    await cached.saveAgain();
+    await cached.saveUnsaved();
     expect(await inStore()).toBe("refresh-1");
   });
 
@@ -142,7 +142,7 @@ describe("a change of the store whose answer is slow:", () => {
     await changing;
     expect(cached.set?.refreshToken).toBe(next?.refreshToken);
     state.isDown = false;
-    await cached.saveAgain();
+    await cached.saveUnsaved();
     expect(await inStore()).toBe(next?.refreshToken);
   });
 });

@@ -49,14 +49,12 @@ export function tokenSources(
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
   function serve(cached: RetailerCache, set: TokenSet, decision: Decision): AccessToken {
     if (cached.isRenewing && !cached.isRenewalOverdue) return set.access;
-    if (cached.isUnsaved) background(cached.saveAgain());
+    if (cached.isUnsaved && !cached.isSaving) background(cached.saveUnsaved());
     if (decision === "serve and renew") renewals.renew(cached, set).catch(() => {}); // told already
     return set.access;
   }
 
-  /**
-   * One for all who come in one turn: nothing can become known between them. A herd costs little more than one caller.
-   */
+  /** Callers of one synchronous run share one wait, because no answer can arrive between their calls. */
   function sharedWait(cached: RetailerCache): Promise<AccessToken> {
     const shared = waits.get(cached);
     if (shared) return shared;
@@ -78,7 +76,8 @@ export function tokenSources(
       if (serves(decision)) return serve(cached, set, decision);
       const isJoining = cached.isRenewing;
       if (decision instanceof Error && !isJoining) throw decision;
-      const token = await outcome(cached, renewals.renew(cached, set), isJoining && !isLater);
+      const beganBefore = isJoining && !isLater;
+      const token = await outcome(cached, renewals.renew(cached, set), beganBefore);
       if (token) return token;
     }
   }
@@ -87,22 +86,23 @@ export function tokenSources(
 /**
  * What a renewal brings to a caller; nothing, if the caller has to ask again.
  *
- * @param isJoining whether the renewal began before the caller came.
+ * @param beganBefore whether the renewal began before the caller came.
  */
-async function outcome(cached: RetailerCache, renewing: Promise<Renewal>, isJoining: boolean) {
+async function outcome(cached: RetailerCache, renewing: Promise<Renewal>, beganBefore: boolean) {
   try {
     const { set } = await renewing;
     // A token that ended while it was saved is handed to the caller who asked for it, and not to one who joined. A
     // token that the API has rejected meanwhile is handed to neither.
-    const isGood = isJoining ? cached.isLive(set) : !cached.isRejected(set.access.value);
-    return isGood ? set.access : undefined;
+    const isUsable = beganBefore ? cached.isLive(set) : !cached.isRejected(set.access.value);
+    return isUsable ? set.access : undefined;
   } catch (error) {
     // A person may have logged in meanwhile: a token that lives now is served although the renewal failed.
-    if (cached.liveAccess) return cached.liveAccess;
+    const { liveAccess } = cached;
+    if (liveAccess) return liveAccess;
     // It was refused before the token's end, and this caller came at the end: the next renewal is no longer early.
     if (error instanceof RefusedEarlyError) return undefined;
     // A renewal that began before this call may not know of a login that came between; the next one began later.
-    if (!isJoining || !isVerdict(error)) throw error;
+    if (!beganBefore || !isVerdict(error)) throw error;
     return undefined;
   }
 }

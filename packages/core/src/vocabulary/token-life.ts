@@ -35,6 +35,17 @@ export function isLimited({ limitedUntil, refusedAt }: TokenSet, now: number): b
   return now < until && until - now <= LONGEST_LIMIT_MS;
 }
 
+/** If a limit lies further ahead, the clock that wrote it was wrong, and not only behind or ahead of ours. */
+const LONGEST_DIFFERENCE_MS = 86_400_000;
+
+/**
+ * The `limitedUntil` to write on a set: the later of a new limit and the one that it has. So a process whose clock is
+ * behind does not shorten the pause of the others, nor a 429 the hour after a refusal.
+ */
+export function laterLimit({ limitedUntil = 0 }: TokenSet, until: number, now: number): number {
+  return limitedUntil - now > LONGEST_DIFFERENCE_MS ? until : Math.max(until, limitedUntil);
+}
+
 /**
  * Whether `renewDue` should renew a set now: the token has expired, or expires within `withinMs`; by default, when an
  * early renewal may start. It does not renew tokens in the first half of their life: the service does not want so many

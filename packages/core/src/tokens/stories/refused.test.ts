@@ -152,6 +152,71 @@ describe("a refused refresh token", () => {
     });
   });
 
+  test("keeps its hour, though a login meets a 429 that ends sooner", async () => {
+    const store = memoryStore();
+    const { login, pos, service, time, value } = start({ store });
+    await login();
+    service.revoke("shop");
+    time.now = T0 + DAY_MS;
+    await failureOf(value());
+    service.next(() => json({}, 429, { "x-ratelimit-reset": String(time.now / 1000 + 5) }));
+    expect(await failureOf(pos.exchange("shop", "code"))).toMatchObject({ code: "rate_limited" });
+    expect(await store.load(SHOP)).toMatchObject({
+      refusedAt: T0 + DAY_MS,
+      limitedUntil: T0 + DAY_MS + HOUR_MS,
+    });
+  });
+
+  test("is forgotten with the very tokens that somebody connects again, from a backup", async () => {
+    const { login, pos, service, time, value } = start();
+    const tokens = await login();
+    time.now = T0 + DAY_MS;
+    service.next(() => oauthError("invalid_grant"));
+    await failureOf(value());
+    await pos.connect(tokens);
+    expect(await value()).toBe("access-shop-2");
+  });
+
+  test("costs a store that keeps no mark one save, however many callers come", async () => {
+    const inner = memoryStore();
+    let saves = 0;
+    const store: TokenStore = {
+      ...inner,
+      save({ refusedAt, ...next }, replacing) {
+        if (refusedAt !== undefined) saves += 1;
+        return inner.save(next, replacing);
+      },
+    };
+    const { login, service, time, value } = start({ store, cacheMs: 0 });
+    await login();
+    service.revoke("shop");
+    time.now = T0 + DAY_MS;
+    for (let caller = 0; caller < 20; caller += 1)
+      expect(await failureOf(value())).toBeInstanceOf(ReconnectRequiredError);
+    expect([saves, service.spent().length]).toEqual([1, 1]);
+  });
+
+  test("is dated by the first one, although the store lost that mark", async () => {
+    const inner = memoryStore();
+    let isForgetful = true;
+    const store: TokenStore = {
+      ...inner,
+      save({ refusedAt, ...next }, replacing) {
+        return inner.save(isForgetful || refusedAt === undefined ? next : { ...next, refusedAt }, replacing);
+      },
+    };
+    const { login, service, time, value, types } = start({ store });
+    await login();
+    service.revoke("shop");
+    time.now = T0 + DAY_MS;
+    await failureOf(value());
+    isForgetful = false;
+    time.now += HOUR_MS;
+    await failureOf(value());
+    expect(await inner.load(SHOP)).toMatchObject({ refusedAt: T0 + DAY_MS });
+    expect(types().filter((type) => type === "reconnect_required")).toHaveLength(1);
+  });
+
   test("that the service accepts again an hour later leaves no mark", async () => {
     const store = memoryStore();
     const { login, service, time, value } = start({ store });

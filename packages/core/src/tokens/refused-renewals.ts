@@ -6,7 +6,7 @@ import {
   type ReconnectRequiredError,
   type RefusedEarlyError,
 } from "../vocabulary/errors.js";
-import { REFUSED_FOR_MS, refusalOf } from "../vocabulary/token-life.js";
+import { laterLimit, REFUSED_FOR_MS, refusalOf } from "../vocabulary/token-life.js";
 import { type AccessToken, haveSameAccess, redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { Deps } from "./deps.js";
 import type { RetailerCache } from "./retailer-cache.js";
@@ -21,7 +21,7 @@ const WAKES_WITHIN_MS = 1000;
  * stored set is marked, for all processes and for an hour, and callers are told to log in again.
  *
  * @param refusal the error for the caller, with the service's words.
- * @returns the newer set.
+ * @returns the newer set, or the same tokens as another process has changed them.
  */
 export async function handleInvalidGrant(
   cached: RetailerCache,
@@ -30,17 +30,17 @@ export async function handleInvalidGrant(
   { versions, backOff, clock, events }: Deps,
 ): Promise<TokenSet> {
   const now = clock();
-  const isFirst = cached.recorded(stored).refusedAt === undefined && stored.refusedAt === undefined;
-  const refusedAt = stored.refusedAt ?? now;
+  const refusedBefore = stored.refusedAt ?? cached.localNote(stored)?.set.refusedAt;
+  const mark = { ...stored, refusedAt: refusedBefore ?? now };
   const nextTryAt = now + REFUSED_FOR_MS;
-  const mark = { ...stored, version: versions.next(), refusedAt };
-  // A process whose clock is behind does not shorten the pause of the others.
-  const marked = redacted({ ...mark, limitedUntil: Math.max(nextTryAt, stored.limitedUntil ?? 0) });
+  const limitedUntil = laterLimit(stored, nextTryAt, now);
+  const marked = redacted({ ...mark, version: versions.next(), limitedUntil });
   const newest = await cached
     .update(stored, marked)
     .catch((error: unknown) => storedNow(error)) // the mark cannot be saved, but perhaps the store can be read
     .catch((error: unknown) => {
-      // A person may have logged in meanwhile, so there is no verdict; and a second request has to wait.
+      // It is unknown whether the refused token is still the stored one: a person may have logged in. So there is no
+      // verdict, and a second request has to wait.
       if (isRetailPosError(error)) backOff.failed(cached.domainPrefix, error);
       throw error;
     });
@@ -50,13 +50,15 @@ export async function handleInvalidGrant(
     if (theirs) throw theirs;
     return newest;
   }
-  cached.keepRecord({ ...mark, limitedUntil: nextTryAt }, refusal);
-  if (isFirst) events.reconnectRequired(cached.domainPrefix);
+  const isStored = newest.version === marked.version;
+  const set = redacted({ ...mark, version: versions.next(), limitedUntil: nextTryAt });
+  cached.keepLocalNote({ set, refusal, isStored });
+  if (refusedBefore === undefined) events.reconnectRequired(cached.domainPrefix);
   throw refusal;
 
   async function storedNow(error: unknown): Promise<TokenSet | undefined> {
     const set = await cached.reload();
-    if (cached.isUnsaved && set?.version === stored.version) throw error; // nor can it be read
+    if (cached.isUnsaved && set?.version === stored.version) throw error; // a newer set is unsaved, and cannot be seen
     return set;
   }
 }
@@ -75,14 +77,14 @@ export async function handleRefusedEarly(
   { versions, clock }: Deps,
 ): Promise<TokenSet> {
   const changed = redacted({ ...stored, version: versions.next(), refusedEarlyAt: clock() });
-  cached.keepRecord(changed);
+  cached.keepLocalNote({ set: changed, isStored: false });
   const newest = await cached.update(stored, changed).catch(() => undefined);
   if (newest && !haveSameAccess(newest, stored) && cached.isLive(newest)) return newest;
   throw error;
 }
 
 /**
- * Waits until an access token has ended so long ago, if it ended just now. A service that refuses early renewals counts
+ * Waits until `ms` after the access token's expiry, if it expired less than `ms` ago. A service that refuses early renewals counts
  * a token's life from its answer, and this process from its request: a request at once would be early once more.
  *
  * @returns whether there was something to wait for: then the store has to be asked again.
