@@ -13,7 +13,11 @@ export { parseRetryAfter } from "./vocabulary/rate-limit.js";
 
 // A tool that goes through a store
 export { checkStored as checkTokenSet } from "./vocabulary/token-set.js";
-export { areOfTwoApplications } from "./vocabulary/token-set-versions.js";
+export {
+  areOfTwoApplications,
+  sealedVersion,
+  versionBeforeSealing,
+} from "./vocabulary/token-set-versions.js";
 export { inPlainWords } from "./secrets/errors-without-secrets.js";
 
 // Options of one's own

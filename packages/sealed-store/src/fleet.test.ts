@@ -65,7 +65,7 @@ describe("the key of a retailer", () => {
   test("of a record that somebody wrote by hand is an error too", async () => {
     const inner = memoryStore();
     const foreign = await foreignJwe({ kid: "two words", retailer: "shop" });
-    await inner.save({ ...set, access: { value: foreign }, refreshToken: foreign });
+    await inner.save({ ...set, version: "sealed:1", access: { value: foreign }, refreshToken: foreign });
     await expect(sealedStore(inner, { keys: [old] }).keyOf("shop")).rejects.toThrow("is not sealed");
   });
 
@@ -119,13 +119,14 @@ describe("the key that seals", () => {
   });
 });
 
-const ofTheService = await foreignJwe({ iss: "https://service.example" });
+/** A service may issue tokens of any look, also of a seal's. */
+const ofTheService = await foreignJwe({ kid: "2026-07", retailer: "shop", version: "1", part: "refresh" });
 
 describe("plain tokens", () => {
   test.each<[string, TokenSet]>([
     ["plain words", set],
     ["signed JWTs", { ...set, access: { value: "e30.e30.c2ln" } }],
-    ["JWEs of the service", { ...set, refreshToken: ofTheService }],
+    ["JWEs of the service", { ...set, access: { value: ofTheService }, refreshToken: ofTheService }],
   ])("that are %s are sealed where they are, and open as the same set", async (_what, plain) => {
     const inner = memoryStore();
     await inner.save(plain);
@@ -139,11 +140,14 @@ describe("plain tokens", () => {
     expect(JSON.stringify(await inner.load(shop))).not.toContain("canary");
   });
 
-  test("are sealed once: what is sealed already, also with an older key, stays as it is", async () => {
+  test("are sealed once: what is sealed already, also with an older key, is opened and stays as it is", async () => {
     const inner = memoryStore();
     await sealedStore(inner, { keys: [old] }).save(set);
     const before = await inner.load(shop);
     expect(await sealedStore(inner, { keys: [young, old] }).seal("shop")).toBe("already");
+    await expect(sealedStore(inner, { keys: [young] }).seal("shop")).rejects.toThrow(
+      /"2026-01", which is not among keys/,
+    );
     expect(await inner.load(shop)).toEqual(before);
   });
 
@@ -169,6 +173,7 @@ describe("plain tokens", () => {
     ["a token is missing", () => ({ ...set, refreshToken: undefined })],
     ["a token is empty", () => ({ ...set, access: { value: "" } })],
     ["no version is there", () => ({ ...set, version: undefined })],
+    ["they are marked as sealed", () => ({ ...set, version: "sealed:1" })],
     ["a seal lost its first letters", ({ refreshToken }) => ({ refreshToken: refreshToken.slice(3) })],
     [
       "a seal names a key that is none",

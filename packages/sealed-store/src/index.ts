@@ -1,2 +1,8 @@
 export type { SealingKey } from "./keys.js";
-export { type SealedStore, type SealedStoreOptions, type SealOutcome, sealedStore } from "./sealed-store.js";
+export {
+  type SealedStore,
+  type SealedStoreOptions,
+  type SealOutcome,
+  sealedStore,
+  type UnsealOutcome,
+} from "./sealed-store.js";

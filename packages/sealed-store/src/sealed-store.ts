@@ -1,12 +1,28 @@
-import { type DomainPrefix, parseDomainPrefix, type TokenSet, type TokenStore } from "@retail-pos/core";
-import { checkTokenSet, refuseMisspelt } from "@retail-pos/core/authoring";
+import {
+  type DomainPrefix,
+  parseDomainPrefix,
+  StoredTokensError,
+  type TokenSet,
+  type TokenStore,
+} from "@retail-pos/core";
+import {
+  checkTokenSet,
+  refuseMisspelt,
+  sealedVersion,
+  versionBeforeSealing,
+} from "@retail-pos/core/authoring";
 import { checkKeys, type SealingKey } from "./keys.js";
 import { type Place, sealer } from "./sealer.js";
 
-/** The keys, and nothing else. */
+/** Which keys seal and open, and what is done about plain records. */
 export interface SealedStoreOptions {
   /** The first one seals, all of them open. */
   keys: readonly SealingKey[];
+  /**
+   * For the change from plain to sealed records, or back, while the application runs. Plain records are read beside
+   * sealed ones; `"write"` saves plain records, `"read"` sealed ones. Default: plain records are refused.
+   */
+  plain?: "write" | "read" | undefined;
 }
 
 /** A store whose tokens are sealed. */
@@ -19,50 +35,72 @@ export interface SealedStore extends TokenStore {
    *
    * @returns `undefined` if nothing is stored for the retailer.
    * @throws {InvalidDomainPrefixError} the name is not one DNS label.
-   * @throws {StoredTokensError} a token is not sealed.
+   * @throws {StoredTokensError} the record is not sealed.
    * @throws the errors of the store underneath.
    */
   keyOf(domainPrefix: string): Promise<string | undefined>;
   /**
-   * Seals a retailer's plain tokens where they are, by compare-and-set: a login or renewal at the same moment wins.
-   * The set and its version stay as they are. Call it only for a store that nobody else could write to while its
-   * tokens were plain, since it takes what it finds for the retailer's tokens.
+   * Seals a retailer's plain record where it is, by compare-and-set: a login or renewal at the same moment wins. The
+   * set and its version stay as they are. A record that is sealed already is opened, to see that it can be. Call it
+   * only for a store that nobody else could write to while its records were plain, since it takes what it finds for
+   * the retailer's tokens.
    *
-   * @returns what became of them: `sealed`; `already` sealed; `changed` by somebody else at the same moment, so look
+   * @returns what became of it: `sealed`; `already` sealed; `changed` by another process at the same moment, so call it
    * again; or `gone`: nothing is stored for the retailer.
    * @throws {InvalidDomainPrefixError} the name is not one DNS label.
-   * @throws {StoredTokensError} the record is no token set, or only one of its two tokens is plain.
+   * @throws {StoredTokensError} the record is no token set, or cannot be opened.
+   * @throws {TypeError} `plain` is `"write"`: this store saves plain records.
    * @throws the errors of the store underneath.
    */
   seal(domainPrefix: string): Promise<SealOutcome>;
+  /**
+   * The opposite of `seal`, with the same errors. Only a store whose option `plain` is `"write"` has it.
+   *
+   * @returns `unsealed`; `already` plain; `changed`; or `gone`.
+   */
+  unseal?(domainPrefix: string): Promise<UnsealOutcome>;
 }
 
-/** What became of a retailer's plain tokens. */
+/** What became of a retailer's plain record. */
 export type SealOutcome = "sealed" | "already" | "changed" | "gone";
+
+/** What became of a retailer's sealed record. */
+export type UnsealOutcome = "unsealed" | "already" | "changed" | "gone";
 
 /**
  * The same store, with access and refresh tokens encrypted before they reach it. The rest of a set stays readable:
- * retailer, version, instants, scope. It lists and claims if the store does. Loading rejects with a
- * `StoredTokensError` if a record is not sealed, was changed, belongs to another retailer or version, or was sealed
- * with a key that is not given here. Saving rejects with a `TypeError` if a token is sealed already.
+ * retailer, instants, scope, and the version, which says that the record is sealed. It lists and claims if the store
+ * does. Loading rejects with a `StoredTokensError` if a record is not sealed, was changed, belongs to another retailer
+ * or version, or was sealed with a key that is not given here. Saving rejects with a `TypeError` if the set is a sealed
+ * record itself.
  *
  * @throws {TypeError} naming the option that is wrong.
  */
 export function sealedStore(store: TokenStore, options: SealedStoreOptions): SealedStore {
   checkStore(store);
-  refuseMisspelt(options ?? {}, ["keys"] satisfies (keyof SealedStoreOptions)[], { secret: "keys" });
+  const names = ["keys", "plain"] satisfies (keyof SealedStoreOptions)[];
+  refuseMisspelt(options ?? {}, names, { secret: "keys" });
   const keys = checkKeys(options?.keys);
-  const { seal, open, keyIdOf, isPlain } = sealer(keys);
+  const plain = checkPlain(options?.plain);
+  const { seal, open, keyIdOf } = sealer(keys);
 
   return {
     firstKey: keys.first.id,
     async load(domainPrefix) {
       const record = await store.load(domainPrefix);
-      return record ? opened(record, domainPrefix) : undefined;
+      if (!record) return undefined;
+      if (plain === undefined && !isSealed(record)) throw notSealed(domainPrefix);
+      return opened(record, domainPrefix);
     },
     async save(next, replacing) {
-      // A store compares versions only, so the set that is replaced needs no seal.
-      return store.save(await sealed(next), replacing && withTokens(replacing, "sealed", "sealed"));
+      checkUnsealed(next);
+      const record = plain === "write" ? next : await sealed(next);
+      if (!replacing) return store.save(record);
+      // The version tells the two forms apart, and seal() or unseal() may change one into the other between two tries.
+      const { version } = replacing;
+      for (const each of [sealedVersion(version), version, sealedVersion(version)])
+        if (await store.save(record, withoutTokens({ ...replacing, version: each }))) return true;
+      return false;
     },
     async remove(domainPrefix) {
       await store.remove(domainPrefix);
@@ -71,46 +109,74 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
       const domainPrefix = parseDomainPrefix(name);
       const record = await store.load(domainPrefix);
       if (!record) return undefined;
-      return keysOf(record, domainPrefix).find((id) => id !== keys.first.id) ?? keys.first.id;
+      if (!isSealed(record)) throw notSealed(domainPrefix);
+      const { access, refreshToken } = record;
+      const ids = [
+        keyIdOf(access?.value, "access", domainPrefix),
+        keyIdOf(refreshToken, "refresh", domainPrefix),
+      ];
+      return ids.find((id) => id !== keys.first.id) ?? keys.first.id;
     },
     async seal(name) {
-      const domainPrefix = parseDomainPrefix(name);
-      const record = await store.load(domainPrefix);
-      if (!record) return "gone";
-      if (!isPlain(record.access?.value) || !isPlain(record.refreshToken)) {
-        keysOf(record, domainPrefix); // throws if one of the two is not sealed
-        return "already";
-      }
-      const set = checkTokenSet(record, domainPrefix);
-      return (await store.save(await sealed(set), withTokens(set, "sealed", "sealed")))
-        ? "sealed"
-        : "changed";
+      if (plain === "write")
+        throw new TypeError('plain is "write": this store saves plain records, and seals none');
+      return (await rewritten(name, true)) ?? "sealed";
     },
+    ...(plain === "write" && {
+      unseal: async (name: string) => (await rewritten(name, false)) ?? ("unsealed" as const),
+    }),
     ...(store.list && { list: store.list.bind(store) }),
     ...(store.claim && { claim: store.claim.bind(store) }),
   };
 
-  function keysOf({ access, refreshToken }: TokenSet, domainPrefix: DomainPrefix): string[] {
-    return [keyIdOf(access?.value, "access", domainPrefix), keyIdOf(refreshToken, "refresh", domainPrefix)];
+  /** Saves a retailer's record in the other form. `undefined` if it did. */
+  async function rewritten(name: string, toSealed: boolean): Promise<Left | undefined> {
+    const domainPrefix = parseDomainPrefix(name);
+    const record = await store.load(domainPrefix);
+    if (!record) return "gone";
+    const set = checkTokenSet(await opened(record, domainPrefix), domainPrefix);
+    if (isSealed(record) === toSealed) return "already";
+    const next = toSealed ? await sealed(set) : set;
+    return (await store.save(next, withoutTokens(record))) ? undefined : "changed";
   }
 
   async function sealed(set: TokenSet): Promise<TokenSet> {
     const { domainPrefix, version, access, refreshToken } = set;
-    const sealing = withTokens(set, "", ""); // a copy: the caller may change its set while this one is sealed
+    const sealing = withoutTokens(set); // a copy: the caller may change its set while this one is sealed
     const place: Place = { domainPrefix, version };
     const [accessSeal, refreshSeal] = await Promise.all([
       seal(access.value, "access", place),
       seal(refreshToken, "refresh", place),
     ]);
-    return withTokens(sealing, accessSeal, refreshSeal);
+    return { ...withTokens(sealing, accessSeal, refreshSeal), version: sealedVersion(version) };
   }
 
+  /** A plain record stays as it is. */
   async function opened(record: TokenSet, domainPrefix: DomainPrefix): Promise<TokenSet> {
-    const place: Place = { domainPrefix, version: record.version };
+    const version = versionBeforeSealing(record.version);
+    if (version === undefined) return record;
+    const place: Place = { domainPrefix, version };
     const value = await open(record.access?.value, "access", place);
     const refreshToken = await open(record.refreshToken, "refresh", place);
-    return withTokens(record, value, refreshToken);
+    return { ...withTokens(record, value, refreshToken), version };
   }
+}
+
+/** What `seal` and `unseal` did not do. */
+type Left = "already" | "changed" | "gone";
+
+function notSealed(domainPrefix: DomainPrefix): StoredTokensError {
+  const remedy = "If it was stored before the store was sealed, it only needs sealing: retail-pos seal";
+  return new StoredTokensError("access.value is not sealed", { domainPrefix }, remedy);
+}
+
+function isSealed({ version }: TokenSet): boolean {
+  return versionBeforeSealing(version) !== undefined;
+}
+
+/** A store compares versions only, so the set that is replaced needs no tokens. */
+function withoutTokens(set: TokenSet): TokenSet {
+  return withTokens(set, "sealed", "sealed");
 }
 
 function withTokens(set: TokenSet, value: string, refreshToken: string): TokenSet {
@@ -121,4 +187,17 @@ function checkStore(store: unknown): void {
   const { load, save, remove } = Object(store) as Record<string, unknown>;
   if (![load, save, remove].every((method) => typeof method === "function"))
     throw new TypeError("store must be a token store, with load(), save() and remove()");
+}
+
+/** Opened once, what was sealed twice would still be no token. */
+function checkUnsealed(set: TokenSet): void {
+  if (!isSealed(set)) return;
+  throw new TypeError(
+    `the set of retailer "${set.domainPrefix}" is sealed already; load it from the sealed store`,
+  );
+}
+
+function checkPlain(plain: unknown): SealedStoreOptions["plain"] {
+  if (plain === undefined || plain === "write" || plain === "read") return plain;
+  throw new TypeError('plain must be "write" or "read", or left out: then plain records are refused');
 }

@@ -12,14 +12,11 @@ export interface Place {
 export type Part = "access" | "refresh";
 
 export interface Sealer {
-  /** @throws {TypeError} it is sealed already: opened once, it would still be no token. */
   seal(token: string, part: Part, place: Place): Promise<string>;
   /** @throws {StoredTokensError} naming the problem, never a token. */
   open(text: unknown, part: Part, place: Place): Promise<string>;
-  /** @throws {StoredTokensError} it is not sealed. */
+  /** @throws {StoredTokensError} it is no seal of ours. */
   keyIdOf(text: unknown, part: Part, domainPrefix: DomainPrefix): string;
-  /** Whether it may be a token that was never sealed. A seal that somebody damaged is none. */
-  isPlain(text: unknown): boolean;
 }
 
 /** The protected header: anybody can read it, and only a holder of the key can change it (RFC 7516, 5.1). */
@@ -36,14 +33,9 @@ const inRecord = { access: "access.value", refresh: "refreshToken" } as const;
 
 /** Compact JWEs (RFC 7516), encrypted with the key itself and a nonce of their own. */
 export function sealer(keys: Keys): Sealer {
-  return { seal, open, keyIdOf, isPlain };
+  return { seal, open, keyIdOf };
 
   async function seal(token: string, part: Part, { domainPrefix, version }: Place): Promise<string> {
-    if (headerOf(token)) {
-      throw new TypeError(
-        `${inRecord[part]} of retailer "${domainPrefix}" is sealed already; load it from the sealed store`,
-      );
-    }
     const { id: kid, secret } = keys.first;
     const header: Header = { alg: "dir", enc: "A256GCM", kid, retailer: domainPrefix, version, part };
     return new CompactEncrypt(Buffer.from(token)).setProtectedHeader({ ...header }).encrypt(secret);
@@ -71,28 +63,9 @@ export function sealer(keys: Keys): Sealer {
   }
 
   function keyIdOf(text: unknown, part: Part, domainPrefix: DomainPrefix): string {
-    const fail = failing(part, domainPrefix);
-    return headerOf(text)?.kid ?? fail("is not sealed", isPlain(text) ? ONLY_SEALING : undefined);
-  }
-
-  function isPlain(text: unknown): boolean {
-    return typeof text === "string" && text !== "" && (!SEAL.test(text) || isOfTheService(text));
+    return kidIn(text) ?? failing(part, domainPrefix)("is not sealed");
   }
 }
-
-/** Encrypted with the key itself, a compact JWE has nothing in its second place (RFC 7518, 4.5). */
-const SEAL = /^[^.]*\.\.[^.]*\.[^.]*\.[^.]*$/;
-
-/** Some services hand out tokens of this shape too, and their header names no retailer. */
-function isOfTheService(token: string): boolean {
-  try {
-    return decodeProtectedHeader(token)["retailer"] === undefined;
-  } catch {
-    return false;
-  }
-}
-
-const ONLY_SEALING = "If it was stored before the store was sealed, it only needs sealing: retail-pos seal";
 
 function failing(part: Part, domainPrefix: DomainPrefix): (problem: string, remedy?: string) => never {
   return (problem, remedy) => {
@@ -101,11 +74,10 @@ function failing(part: Part, domainPrefix: DomainPrefix): (problem: string, reme
 }
 
 /** Not to be trusted yet: anybody who can write to the store can write this. */
-function headerOf(text: unknown): Header | undefined {
+function kidIn(text: unknown): string | undefined {
   try {
-    const header = decodeProtectedHeader(String(text));
-    const isOurs = header.alg === "dir" && isKeyId(header.kid) && typeof header["retailer"] === "string";
-    return isOurs ? (header as unknown as Header) : undefined;
+    const { kid } = decodeProtectedHeader(String(text));
+    return isKeyId(kid) ? kid : undefined;
   } catch {
     return undefined;
   }

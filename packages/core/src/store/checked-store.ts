@@ -6,7 +6,7 @@ import {
   type RetailerStatus,
   retailerStatus,
 } from "../vocabulary/retailer-status.js";
-import { checkStored, redacted, type TokenSet } from "../vocabulary/token-set.js";
+import { checkStored, copyStored, redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { compareAndSet, notSaved, type Put } from "./compare-and-set.js";
@@ -65,9 +65,10 @@ export function checkedStore(
   async function load(domainPrefix: DomainPrefix, held?: TokenSet): Promise<TokenSet | undefined> {
     const record = await storeAnswer("load", domainPrefix, () => store.load(domainPrefix), held);
     if (record === undefined || record === null) return undefined;
-    const set = checkStored(record, domainPrefix);
-    if (versions.isForeign(set.version)) throw new OtherApplicationError(domainPrefix);
-    return set;
+    const copy = copyStored(record, domainPrefix);
+    // First, because another application's record may be sealed: its keys would not help here.
+    if (versions.isForeign(Object(copy).version)) throw new OtherApplicationError(domainPrefix);
+    return checkStored(copy, domainPrefix);
   }
 
   async function save(set: TokenSet): Promise<void> {

@@ -1,6 +1,7 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
-import { StoreFailedError } from "../vocabulary/errors.js";
+import { StoredTokensError, StoreFailedError } from "../vocabulary/errors.js";
 import { haveSameAccess, redacted, type TokenSet } from "../vocabulary/token-set.js";
+import { sealedVersion } from "../vocabulary/token-set-versions.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import { storeAnswer } from "./store-failure.js";
 
@@ -23,15 +24,30 @@ export function compareAndSet(
     let tried = replacing[0];
     for (;;) {
       const { domainPrefix } = next;
-      const save = () => store.save(redacted(next), tried);
-      if (await storeAnswer("save", domainPrefix, save, next, ...replacing)) return next;
-      const stored = await load(domainPrefix, next);
+      const isSaved = (over: TokenSet | undefined) =>
+        storeAnswer("save", domainPrefix, () => store.save(redacted(next), over), next, ...replacing);
+      if (await isSaved(tried)) return next;
+      const stored = await load(domainPrefix, next).catch(async (error: unknown) => {
+        const sealed = error instanceof StoredTokensError && sealedMeanwhile(tried, next);
+        if (sealed && (await isSaved(sealed))) return next;
+        throw error;
+      });
       if (stored?.version === next.version) return next; // an earlier try saved it, and its answer was lost
       if (stored && stored.version === tried?.version) throw notSaved(next);
       if (!stored || !mayReplace(stored, replacing, next)) return stored;
       tried = stored;
     }
   };
+}
+
+/**
+ * The record that `next` replaces, if `retail-pos seal` sealed it during the renewal: by mistake, since this process
+ * does not open seals. The new tokens are stored all the same, because the service may have ended the old ones.
+ * `undefined` if `next` has no new tokens, but only adds `refusedAt` or `limitedUntil`.
+ */
+function sealedMeanwhile(replaced: TokenSet | undefined, next: TokenSet): TokenSet | undefined {
+  if (!replaced || haveSameAccess(next, replaced)) return undefined;
+  return { ...replaced, version: sealedVersion(replaced.version) };
 }
 
 /**

@@ -5,7 +5,7 @@ export interface Versions {
   /** The given version with this application's suffix. */
   own(version: string): string;
   /** Whether another application made it. `false` if it has no suffix: then it is from 0.1.0, or made by hand. */
-  isForeign(version: string): boolean;
+  isForeign(version: unknown): boolean;
 }
 
 const SUFFIX = /~[0-9a-z]{7}$/;
@@ -19,7 +19,7 @@ export function versionsOf(clientId: string): Versions {
   return {
     next: () => [crypto.randomUUID(), suffix].join(""), // a sum would stay in memory as its many pieces
     own: (version) => (version.endsWith(suffix) ? version : version + suffix),
-    isForeign: (version) => SUFFIX.test(version) && !version.endsWith(suffix),
+    isForeign: (version) => typeof version === "string" && SUFFIX.test(version) && !version.endsWith(suffix),
   };
 }
 
@@ -33,6 +33,28 @@ export function versionsOf(clientId: string): Versions {
  */
 export function areOfTwoApplications(one: string, other: string): boolean {
   return SUFFIX.test(one) && SUFFIX.test(other) && one.slice(-8) !== other.slice(-8);
+}
+
+const SEALED = "sealed:";
+
+/**
+ * The version under which a store that encrypts tokens keeps a set. The record says by it that it is sealed, in a place
+ * that every process reads first: core refuses such a record unless the process opens the seal and takes the mark away.
+ *
+ * @param version the `TokenSet.version` of the set before it is sealed.
+ */
+export function sealedVersion(version: string): string {
+  return SEALED + version;
+}
+
+/**
+ * The version that a set had before it was sealed; the opposite of `sealedVersion`.
+ *
+ * @param version of a stored record.
+ * @returns `undefined` if the record is not sealed.
+ */
+export function versionBeforeSealing(version: unknown): string | undefined {
+  return typeof version === "string" && version.startsWith(SEALED) ? version.slice(SEALED.length) : undefined;
 }
 
 /** FNV-1a, 32 bits, as seven digits and letters. It catches mistakes, and stops no forger. */

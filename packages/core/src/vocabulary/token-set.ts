@@ -1,5 +1,6 @@
 import type { DomainPrefix } from "./domain-prefix.js";
 import { StoredTokensError } from "./errors.js";
+import { versionBeforeSealing } from "./token-set-versions.js";
 
 /** A token as callers get it: a bearer credential and when it expires. */
 export interface AccessToken {
@@ -88,18 +89,23 @@ export function redactedAccess({ value, expiresAt }: AccessToken): AccessToken {
  * @param record what `load` resolved to.
  * @param domainPrefix the retailer that the record has to belong to.
  * @returns a copy, which can be printed without showing a token.
- * @throws {StoredTokensError} naming the field, never its value.
+ * @throws {StoredTokensError} naming the field, never its value; or saying that the record is sealed.
  */
 export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenSet {
-  let copy: unknown;
+  const copy = copyStored(record, domainPrefix);
+  const problem = validate(copy, domainPrefix);
+  if (problem === SEALED) throw new StoredTokensError(problem, { domainPrefix }, OPEN_IT);
+  if (problem) throw new StoredTokensError(problem, { domainPrefix });
+  return redacted(copy as TokenSet);
+}
+
+/** A copy of a record that a store's `load` returned, before anything is checked. */
+export function copyStored(record: unknown, domainPrefix: DomainPrefix): unknown {
   try {
-    copy = snapshot(record);
+    return snapshot(record);
   } catch {
     throw new StoredTokensError("it cannot be read", { domainPrefix }); // an error thrown by a getter may show anything
   }
-  const problem = validate(copy, domainPrefix);
-  if (problem) throw new StoredTokensError(problem, { domainPrefix });
-  return redacted(copy as TokenSet);
 }
 
 /** Reads each field once: a getter could return one value to the check and another one later. */
@@ -125,11 +131,15 @@ function withOptional<T extends object>(copy: T, set: object): T {
   return copy;
 }
 
+const SEALED = "it is sealed, and this process does not open seals";
+const OPEN_IT = "Give this process sealedStore() with its keys. Nothing was sent or changed";
+
 /** Says why a value is no token set of this retailer. The text names the field, never its value. */
 export function validate(record: unknown, domainPrefix: DomainPrefix): string | undefined {
   if (typeof record !== "object" || record === null) return "it is no object";
   const set = record as { [field in keyof TokenSet]?: unknown };
   if (set.domainPrefix !== domainPrefix) return "it belongs to another retailer";
+  if (versionBeforeSealing(set.version) !== undefined) return SEALED;
   const access = set.access as { [field in keyof AccessToken]?: unknown } | null | undefined;
   if (typeof access !== "object" || access === null) return "access is missing";
   if (!isBearerValue(access.value)) return "access.value is no bearer token";
