@@ -1,49 +1,16 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { type DomainPrefix, type Lock, memoryStore, type TokenSet, type TokenStore } from "@retail-pos/core";
+import { randomBytes } from "node:crypto";
+import type { DomainPrefix, TokenSet } from "@retail-pos/core";
 import { sealedStore } from "@retail-pos/sealed-store";
-import { postgresTokens } from "@retail-pos/store-postgres";
-import { redisTokens } from "@retail-pos/store-redis";
-import { sqliteTokens } from "@retail-pos/store-sqlite";
-import { Redis } from "ioredis";
-import Database from "libsql";
-import pg from "pg";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { failureOf, fakeService, start } from "../packages/core/testing/fake-service.js";
-import { url as databaseUrl, canRun as hasPostgres } from "../packages/store-postgres/testing/postgres.js";
-import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
+import { engines, newTokens } from "./support/every-store.js";
 
 const SHOP = "shop" as DomainPrefix;
 
-type Tokens = { store: TokenStore; lock?: Lock };
-const engines: Record<string, () => Promise<Tokens>> = {
-  memory: async () => ({ store: memoryStore() }),
-  sqlite: async () => sqliteTokens({ database: new Database(":memory:") }),
-  ...(hasRedis && {
-    redis: async () => {
-      const client = new Redis(redisUrl);
-      onTestFinished(() => client.disconnect());
-      return redisTokens({ client, prefix: `two-applications:${randomUUID()}:` });
-    },
-  }),
-  ...(hasPostgres && {
-    postgres: async () => {
-      const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-      const table = `two_applications_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
-      const tokens = postgresTokens({ pool, table });
-      await tokens.migrate();
-      onTestFinished(async () => {
-        await pool.query(`DROP TABLE ${table}, ${table}_lock`);
-        await pool.end();
-      });
-      return tokens;
-    },
-  }),
-};
-
 // Two applications that were given one store by mistake: the tokens of one are worthless to the other.
-describe.each(Object.keys(engines))("two client ids on one store, %s", (engine) => {
+describe.each(engines)("two client ids on one store, %s", (engine) => {
   test("the login of the second does not replace the first's; both are told what is wrong", async () => {
-    const tokens = await (engines[engine] as () => Promise<Tokens>)();
+    const tokens = await newTokens(engine);
     const one = start({ ...tokens, clientId: "one" });
     const two = start({ ...tokens, clientId: "two" }, fakeService(), one.time);
     await one.login();
@@ -60,7 +27,7 @@ describe.each(Object.keys(engines))("two client ids on one store, %s", (engine) 
   });
 
   test("each with a key of its own: the login of the second is told that, and not that it would help", async () => {
-    const { store, ...more } = await (engines[engine] as () => Promise<Tokens>)();
+    const { store, ...more } = await newTokens(engine);
     const sealed = () => sealedStore(store, { keys: [{ id: "key", secret: randomBytes(32) }] });
     const one = start({ ...more, store: sealed(), clientId: "one" });
     const two = start({ ...more, store: sealed(), clientId: "two" }, fakeService(), one.time);
@@ -73,7 +40,7 @@ describe.each(Object.keys(engines))("two client ids on one store, %s", (engine) 
   });
 
   test("a set without a mark, of 0.1.0 or made by hand, is replaced by whoever logs in", async () => {
-    const { store, lock } = await (engines[engine] as () => Promise<Tokens>)();
+    const { store, lock } = await newTokens(engine);
     const set: TokenSet = {
       domainPrefix: SHOP,
       access: { value: "old" },
