@@ -9,6 +9,7 @@ import pg from "pg";
 import { onTestFinished } from "vitest";
 import { url as databaseUrl, canRun as hasPostgres } from "../../packages/store-postgres/testing/postgres.js";
 import { canRun as hasRedis, url as redisUrl } from "../../packages/store-redis/testing/redis.js";
+import { forget } from "./processes.js";
 
 interface Tokens {
   readonly store: TokenStore;
@@ -21,8 +22,12 @@ const made: Record<string, () => Promise<Tokens>> = {
   ...(hasRedis && {
     redis: async () => {
       const client = new Redis(redisUrl);
-      onTestFinished(() => client.disconnect());
-      return redisTokens({ client, prefix: `every-store:${randomUUID()}:` });
+      const namespace = `every-store-${randomUUID()}`;
+      onTestFinished(async () => {
+        client.disconnect();
+        await forget("redis", namespace);
+      });
+      return redisTokens({ client, prefix: `${namespace}:` });
     },
   }),
   ...(hasPostgres && {

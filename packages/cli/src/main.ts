@@ -15,6 +15,7 @@ With an application's own store (--client <module>):
   disconnect <...>   forget retailers
   copy               from one store to another
   seal               seal plain tokens, after the store has become a sealed one
+  unseal             the way back
   reseal             seal all tokens with the first key
 
 retail-pos <command> --help says more about each; --version which version this is.
@@ -36,6 +37,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   disconnect: () => import("./commands/disconnect.js"),
   copy: () => import("./commands/copy.js"),
   seal: () => import("./commands/seal.js"),
+  unseal: () => import("./commands/unseal.js"),
   reseal: () => import("./commands/reseal.js"),
 };
 

@@ -12,7 +12,7 @@ import {
   versionBeforeSealing,
 } from "@retail-pos/core/authoring";
 import { checkKeys, type SealingKey } from "./keys.js";
-import { type Place, sealer } from "./sealer.js";
+import { sealer, withoutTokens } from "./sealer.js";
 
 /** Which keys seal and open, and what is done about plain records. */
 export interface SealedStoreOptions {
@@ -82,7 +82,7 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
   refuseMisspelt(options ?? {}, names, { secret: "keys" });
   const keys = checkKeys(options?.keys);
   const plain = checkPlain(options?.plain);
-  const { seal, open, keyIdOf } = sealer(keys);
+  const { seal, open, keyOf } = sealer(keys);
 
   return {
     firstKey: keys.first.id,
@@ -90,11 +90,11 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
       const record = await store.load(domainPrefix);
       if (!record) return undefined;
       if (plain === undefined && !isSealed(record)) throw notSealed(domainPrefix);
-      return opened(record, domainPrefix);
+      return open(record, domainPrefix);
     },
     async save(next, replacing) {
       checkUnsealed(next);
-      const record = plain === "write" ? next : await sealed(next);
+      const record = plain === "write" ? next : await seal(next);
       if (!replacing) return store.save(record);
       // The version tells the two forms apart, and seal() or unseal() may change one into the other between two tries.
       const { version } = replacing;
@@ -110,12 +110,7 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
       const record = await store.load(domainPrefix);
       if (!record) return undefined;
       if (!isSealed(record)) throw notSealed(domainPrefix);
-      const { access, refreshToken } = record;
-      const ids = [
-        keyIdOf(access?.value, "access", domainPrefix),
-        keyIdOf(refreshToken, "refresh", domainPrefix),
-      ];
-      return ids.find((id) => id !== keys.first.id) ?? keys.first.id;
+      return keyOf(record, domainPrefix);
     },
     async seal(name) {
       if (plain === "write")
@@ -134,31 +129,10 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
     const domainPrefix = parseDomainPrefix(name);
     const record = await store.load(domainPrefix);
     if (!record) return "gone";
-    const set = checkTokenSet(await opened(record, domainPrefix), domainPrefix);
+    const set = checkTokenSet(await open(record, domainPrefix), domainPrefix);
     if (isSealed(record) === toSealed) return "already";
-    const next = toSealed ? await sealed(set) : set;
+    const next = toSealed ? await seal(set) : set;
     return (await store.save(next, withoutTokens(record))) ? undefined : "changed";
-  }
-
-  async function sealed(set: TokenSet): Promise<TokenSet> {
-    const { domainPrefix, version, access, refreshToken } = set;
-    const sealing = withoutTokens(set); // a copy: the caller may change its set while this one is sealed
-    const place: Place = { domainPrefix, version };
-    const [accessSeal, refreshSeal] = await Promise.all([
-      seal(access.value, "access", place),
-      seal(refreshToken, "refresh", place),
-    ]);
-    return { ...withTokens(sealing, accessSeal, refreshSeal), version: sealedVersion(version) };
-  }
-
-  /** A plain record stays as it is. */
-  async function opened(record: TokenSet, domainPrefix: DomainPrefix): Promise<TokenSet> {
-    const version = versionBeforeSealing(record.version);
-    if (version === undefined) return record;
-    const place: Place = { domainPrefix, version };
-    const value = await open(record.access?.value, "access", place);
-    const refreshToken = await open(record.refreshToken, "refresh", place);
-    return { ...withTokens(record, value, refreshToken), version };
   }
 }
 
@@ -172,15 +146,6 @@ function notSealed(domainPrefix: DomainPrefix): StoredTokensError {
 
 function isSealed({ version }: TokenSet): boolean {
   return versionBeforeSealing(version) !== undefined;
-}
-
-/** A store compares versions only, so the set that is replaced needs no tokens. */
-function withoutTokens(set: TokenSet): TokenSet {
-  return withTokens(set, "sealed", "sealed");
-}
-
-function withTokens(set: TokenSet, value: string, refreshToken: string): TokenSet {
-  return { ...set, access: { ...set.access, value }, refreshToken };
 }
 
 function checkStore(store: unknown): void {

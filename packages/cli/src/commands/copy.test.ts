@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { memoryStore, type TokenStore } from "@retail-pos/core";
 import { sealedStore } from "@retail-pos/sealed-store";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { DAY_MS, failureOf, start } from "../../../core/testing/fake-service.js";
 import { moduleOf } from "../../testing/module.js";
 import { contentsOf, NOON, setOf } from "../../testing/records.js";
 import { run } from "../../testing/terminal.js";
@@ -9,6 +10,10 @@ import { run } from "../../testing/terminal.js";
 const keys = [{ id: "2030-06", secret: randomBytes(32) }];
 const plain = (store: TokenStore) => store;
 const sealed = (store: TokenStore) => sealedStore(store, { keys });
+
+const LAST_RUN =
+  "Once the application uses the new store, run it one last time: " +
+  "that brings over what a straggler renewed in the old one.";
 
 const copy = (from: TokenStore, to: TokenStore, ...flags: string[]) =>
   run(["copy", ...flags, "--client", moduleOf({ from, to })]);
@@ -36,17 +41,43 @@ describe.each([
       expect(first.exitCode).toBe(0);
       expect(first.stdout).toBe(
         "520 copied\n  0 failed\n" +
-          "Run it again after everything that writes to the old store has stopped, until it copies none.\n",
+          `Run it again after everything that writes to the old store has stopped, until it copies none.\n${LAST_RUN}\n`,
       );
       expect(await contentsOf(to)).toEqual(await contentsOf(from));
 
       const second = await copy(from, to);
       expect(second.exitCode).toBe(0);
       expect(second.stdout).toMatch(
-        /^ {2}0 copied\n520 the same in both\n {2}0 failed\nNothing was left to copy\./,
+        /^ {2}0 copied\n520 the same in both\n {2}0 failed\nNothing was left to copy\. .* may use the new one\.\n/,
       );
+      expect(second.stdout).toContain(LAST_RUN);
     },
   );
+});
+
+test("a renewal that ends after the last run costs no login: one more run, beside the application, brings it over", async () => {
+  const [from, to] = [memoryStore(), memoryStore()];
+  const old = start({ store: from });
+  await old.login("other");
+  await old.login();
+  old.time.now += 2 * DAY_MS;
+  const straggler = old.service.holdNext();
+  const renewing = old.value();
+  await vi.waitFor(() => expect(old.service.spent()).toEqual(["refresh-shop-1"]));
+  expect((await copy(from, to)).stdout).toMatch(/^2 copied\n/);
+  expect((await copy(from, to)).stdout).toContain(LAST_RUN);
+
+  straggler.release();
+  expect(await renewing).toBe("access-shop-2");
+  const moved = start({ store: to, cacheMs: 0 }, old.service, old.time);
+  expect(await failureOf(moved.value())).toMatchObject({ code: "reconnect_required" });
+  expect((await moved.pos.tokens("other").token()).value).toBe("access-other-2");
+
+  const { exitCode, stdout } = await copy(from, to);
+  expect(stdout).toMatch(/^other: newer in the new store\n1 copied\n1 newer in the new store\n0 failed\n/);
+  expect(exitCode).toBe(0);
+  expect(await moved.value()).toBe("access-shop-2");
+  expect((await moved.pos.tokens("other").token()).value).toBe("access-other-2");
 });
 
 test("--json: a line for each retailer, the sum and the advice beside it", async () => {
@@ -68,14 +99,15 @@ test("--json: a line for each retailer, the sum and the advice beside it", async
   expect(stderr).toMatch(/^1 copied, 1 the same in both, 1 newer in the new store, .*\nRun it again/);
 });
 
-test("who is newer in the new store is named, and the move is not called complete", async () => {
+test("who is newer in the new store is named, with the two reasons that there may be", async () => {
   const [from, to] = [await stored(["shop"]), memoryStore()];
   await to.save(setOf("shop", { issuedAt: NOON, version: "renewed" }));
   const { exitCode, stdout } = await copy(from, to);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^shop: newer in the new store\n/);
-  expect(stdout).toMatch(/nobody may write to the new store yet/);
-  expect(stdout).not.toContain("complete");
+  expect(stdout).toMatch(
+    /renewed or logged in there, if the application uses it already\. If it does not, the clocks/,
+  );
 });
 
 test("who is in the new store only is named, whether it was disconnected or logged in there", async () => {
@@ -85,7 +117,8 @@ test("who is in the new store only is named, whether it was disconnected or logg
   expect(stdout).toBe(
     `gone: ${words}\nthere: ${words}\n` +
       `0 copied\n1 the same in both\n2 ${words}\n0 failed\n` +
-      "Nothing was left to copy. Disconnect those in the new store only, unless they have logged in there.\n",
+      "Nothing was left to copy. If nothing writes to the old store any more, the application may use the new one.\n" +
+      `Disconnect those in the new store only, unless they have logged in there.\n${LAST_RUN}\n`,
   );
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
 });
@@ -159,7 +192,7 @@ test("a store to copy to that cannot list is good enough, and nobody is said to 
   expect((await copy(from, to)).stdout).toMatch(/^1 copied/);
   const { exitCode, stdout } = await copy(from, to);
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/whether a retailer is in it only was not checked\.\n$/);
+  expect(stdout).toMatch(/whether a retailer is in it only was not checked\.\n/);
 });
 
 test("an empty store to copy from is told, and nobody in the other one is named", async () => {

@@ -11,10 +11,12 @@ import { WrongUse } from "../terminal/wrong-use.js";
 export const help = `Usage: retail-pos copy --client <module> [options]
 
 Copies all retailers from one store to another, sealed or not. Run it once while the application
-runs, and once more after everything that writes to the old store has stopped: only then nothing is
-lost. Nobody may write to the new store before that second run has ended. The tokens issued last
-win; of two that were issued at the same moment, those of the old store. Retailers that are newer
-in the new store, or in that one only, are named.
+runs, and again after everything that writes to the old store has stopped, until it copies none:
+nobody may write to the new store before. Then run it one last time after the application uses the
+new store: that brings over what a straggler renewed in the old one. A retailer that was disconnected
+in the new store by then is copied once more: disconnect it again. The tokens issued last win; of two
+that were issued at the same moment, those of the old store. Retailers that are newer in the new
+store, or in that one only, are named.
 
   --client <module>  your application's module, which exports from and to, two token stores
   --json             one line of JSON for each retailer: domainPrefix, outcome (copied, same, newer,
@@ -84,20 +86,28 @@ function isAnySeen({ count }: Outcomes): boolean {
   return ["copied", "same", "newer", "gone", FAILED].some((outcome) => count(outcome) > 0);
 }
 
+/** A renewal that was under way when its process was told to stop may save its tokens after the run before. */
+const LAST_RUN =
+  "Once the application uses the new store, run it one last time: that brings over what a straggler renewed in the " +
+  "old one.";
+
 function advice(told: Outcomes, to: TokenStore): string {
   const { count } = told;
   if (count(FAILED) > 0) return "Not everything was copied: fix what failed, and run it again.";
   if (!isAnySeen(told)) return "Nothing was found in from. Are the exports from and to swapped?";
-  if (count("copied") > 0)
-    return "Run it again after everything that writes to the old store has stopped, until it copies none.";
-  if (!to.list)
-    return "Nothing was left to copy. The new store cannot list: whether a retailer is in it only was not checked.";
-  if (count("newer") > 0)
-    return (
-      "Nothing was left to copy, but nobody may write to the new store yet. Look at those that are newer there: " +
-      "if nobody logged in, the clocks of two processes differ, and the old store may have the tokens that work."
-    );
-  if (count("only_in_to") > 0)
-    return "Nothing was left to copy. Disconnect those in the new store only, unless they have logged in there.";
-  return "Nothing was left to copy. If nobody writes to the old store any more, the move is complete.";
+  const all =
+    count("copied") > 0
+      ? "Run it again after everything that writes to the old store has stopped, until it copies none."
+      : "Nothing was left to copy. If nothing writes to the old store any more, the application may use the new one.";
+  return [all, ...lookAt(told, to), LAST_RUN].join("\n");
+}
+
+/** What an operator has to look at besides. */
+function lookAt({ count }: Outcomes, to: TokenStore): string[] {
+  if (!to.list) return ["The new store cannot list: whether a retailer is in it only was not checked."];
+  const newer =
+    "Those that are newer in the new store were renewed or logged in there, if the application uses it already. If it " +
+    "does not, the clocks of two processes differ, and the old store may have the tokens that work.";
+  const only = "Disconnect those in the new store only, unless they have logged in there.";
+  return [...(count("newer") > 0 ? [newer] : []), ...(count("only_in_to") > 0 ? [only] : [])];
 }

@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { memoryStore, type TokenStore } from "@retail-pos/core";
+import { sealedStore } from "@retail-pos/sealed-store";
 import { describe, expect, test } from "vitest";
 import { moduleOf } from "../../testing/module.js";
 import { clientOn, HOUR, NOON, setOf } from "../../testing/records.js";
@@ -147,6 +149,66 @@ test("--due today counts apart what ends until midnight and what has ended", asy
     "2 shown, 3 connected, 1 of these end by 2030-06-16 00:00, " +
       "1 of these with an access token that has ended, 1 must log in again\n",
   );
+});
+
+describe("a record that cannot be read", () => {
+  const keys = [{ id: "2030-06", secret: randomBytes(32) }];
+  const other = [{ id: "2030-06", secret: randomBytes(32) }];
+  const cannot: [string, (store: TokenStore) => TokenStore, RegExp][] = [
+    ["sealed, without sealedStore", (store) => store, /it is sealed, .* Give this process sealedStore\(\)/],
+    [
+      "sealed with another secret",
+      (store) => sealedStore(store, { keys: other }),
+      /"2030-06" has another secret now/,
+    ],
+  ];
+
+  async function stored(wrap: (store: TokenStore) => TokenStore): Promise<string> {
+    const store = memoryStore();
+    await wrap(store).save(setOf("read"));
+    await sealedStore(store, { keys }).save(setOf("shop", { refusedAt: NOON - HOUR }));
+    return moduleOf({ client: clientOn(wrap(store)) });
+  }
+
+  test.each(cannot)("%s: is not called connected, refused or ended: exit code 1", async (_, wrap, words) => {
+    const args = ["list", "--client", await stored(wrap)];
+    const { exitCode, stdout, stderr } = await run(args, { clock });
+    expect(stdout).toMatch(/^read\tconnected\t.*\nshop\tunreadable\t/);
+    expect(stderr).toMatch(words);
+    expect(stderr).toMatch(/retailer "shop"/);
+    expect(stderr).toMatch(/1 connected, .* 0 must log in again, 1 cannot be read/);
+    expect(exitCode).toBe(1);
+    const terminal = await run(args, { clock, isTTY: true });
+    expect(terminal.stdout).toMatch(/^shop +\S+ \S+ +cannot be read$/m);
+  });
+
+  test.each(cannot)("%s: --json says why", async (_, wrap, words) => {
+    const { exitCode, stdout } = await run(["list", "--json", "--client", await stored(wrap)], { clock });
+    const [read, unreadable] = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(read).not.toHaveProperty("error");
+    expect(unreadable).toMatchObject({ domainPrefix: "shop", error: expect.stringMatching(words) });
+    expect(exitCode).toBe(1);
+  });
+
+  test.each(cannot)("%s: status says so, and nothing else: exit code 1", async (_, wrap, words) => {
+    const { exitCode, stdout, stderr } = await run(["status", "shop", "--client", await stored(wrap)], {
+      clock,
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(words);
+  });
+
+  test.each(cannot)("%s: disconnect --refused leaves it alone", async (_, wrap) => {
+    const client = await stored(wrap);
+    const { exitCode, stdout } = await run(["disconnect", "--refused", "--yes", "--client", client], {
+      clock,
+    });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/0 disconnected\n1 failed/);
+  });
 });
 
 test("an empty store is no failure", async () => {

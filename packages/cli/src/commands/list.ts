@@ -1,4 +1,4 @@
-import type { RetailerStatus } from "@retail-pos/core";
+import { isRetailPosError, type RetailerStatus, type RetailPos } from "@retail-pos/core";
 import { loadApplication } from "../stores/application-module.js";
 import { retailersOf } from "../stores/fleet.js";
 import { statusTable } from "../stores/status-table.js";
@@ -10,6 +10,7 @@ import {
   readArguments,
   scopesIn,
 } from "../terminal/arguments.js";
+import { wordsOf } from "../terminal/error-message.js";
 import { jsonOf, print } from "../terminal/output.js";
 import { progressOn } from "../terminal/progress.js";
 import { grouped, localTime } from "../terminal/times.js";
@@ -17,7 +18,8 @@ import type { Terminal } from "../terminal/world.js";
 
 export const help = `Usage: retail-pos list --client <module> [options]
 
-Lists the connected retailers, with what the store knows of their tokens. No token is shown.
+Lists the connected retailers, with what the store knows of their tokens. No token is shown. Each
+record is read, so that one that cannot be read is not called connected: its key is missing, say.
 
   --client <module>  your application's module, which exports client, what retailPos() gave
   --refused          only those who have to log in again: the service refused their refresh token
@@ -31,9 +33,11 @@ Lists the connected retailers, with what the store knows of their tokens. No tok
                      With --refused or --due: those as well
   --json             one line of JSON for each retailer; instants are epoch milliseconds
   --help             show this
+
+Exit code: 1 if a record cannot be read.
 `;
 
-type CountName = "stored" | "shown" | "refused" | "ended" | "ending" | "missing" | "unsaid";
+type CountName = "stored" | "shown" | "unreadable" | "refused" | "ended" | "ending" | "missing" | "unsaid";
 
 const flags = {
   ...APPLICATION_FLAGS,
@@ -65,22 +69,76 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
 
   const table = statusTable(terminal, now);
   const progress = terminal.stdout.isTTY ? undefined : progressOn(terminal, terminal.clock);
-  const counts = { stored: 0, shown: 0, refused: 0, ended: 0, ending: 0, missing: 0, unsaid: 0 };
-  for await (const status of retailersOf(client, terminal.signal)) {
-    counts.stored += 1;
-    if (status.refusedAt !== undefined) counts.refused += 1;
-    else if (endsUntil(status, now)) counts.ended += 1;
-    else if (endsUntil(status, endsBy)) counts.ending += 1;
-    if (lacks(status, scopes)) counts[status.scope === undefined ? "unsaid" : "missing"] += 1;
+  const names = ["stored", "shown", "unreadable", "refused", "ended", "ending", "missing", "unsaid"] as const;
+  const counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<CountName, number>;
+  for await (const { status, unreadable } of eachRead(client, terminal.signal)) {
+    for (const name of countedAs(status, unreadable, now, wanted)) counts[name] += 1;
     progress?.show(() => `${grouped(counts.stored)} retailers`);
+    if (unreadable && !values.json) terminal.stderr.write(`${wordsOf(unreadable)}\n`);
     if (!isWanted(status, wanted)) continue;
     counts.shown += 1;
-    await (values.json ? print(terminal, jsonOf(status)) : table.row(status));
+    const error = unreadable && wordsOf(unreadable);
+    await (values.json ? print(terminal, jsonOf({ ...status, error })) : table.row(status, error));
   }
   await table.end();
   progress?.clear();
   if (!values.json) await sum(terminal, counts, wanted);
-  return 0;
+  return counts.unreadable > 0 ? 1 : 0;
+}
+
+/** A retailer as it is listed, and why its record cannot be read, if so. */
+interface Read {
+  readonly status: RetailerStatus;
+  readonly unreadable?: Error | undefined;
+}
+
+/** So many records are read at a time. */
+const AT_A_TIME = 16;
+
+/** A list does not tell whether a record can be read: it may be sealed with a key that is not given here. */
+async function* eachRead(client: RetailPos, signal: AbortSignal): AsyncGenerator<Read, void, void> {
+  for await (const listed of together(retailersOf(client, signal))) {
+    for (const each of await Promise.all(listed.map((status) => read(client, status)))) {
+      signal.throwIfAborted();
+      yield each;
+    }
+  }
+}
+
+async function* together<T>(all: AsyncIterable<T>): AsyncGenerator<T[], void, void> {
+  let some: T[] = [];
+  for await (const one of all) {
+    some.push(one);
+    if (some.length < AT_A_TIME) continue;
+    yield some;
+    some = [];
+  }
+  yield some;
+}
+
+async function read(client: RetailPos, status: RetailerStatus): Promise<Read> {
+  try {
+    await client.status(status.domainPrefix);
+    return { status };
+  } catch (error) {
+    if (isRetailPosError(error) && error.code === "bad_stored_tokens") return { status, unreadable: error };
+    throw error;
+  }
+}
+
+function countedAs(
+  status: RetailerStatus,
+  unreadable: Error | undefined,
+  now: number,
+  { endsBy, scopes }: Wanted,
+): CountName[] {
+  if (unreadable) return ["stored", "unreadable"];
+  const counted: CountName[] = ["stored"];
+  if (status.refusedAt !== undefined) counted.push("refused");
+  else if (endsUntil(status, now)) counted.push("ended");
+  else if (endsUntil(status, endsBy)) counted.push("ending");
+  if (lacks(status, scopes)) counted.push(status.scope === undefined ? "unsaid" : "missing");
+  return counted;
 }
 
 function isWanted(status: RetailerStatus, { isRefused, endsBy, scopes }: Wanted): boolean {
@@ -102,17 +160,18 @@ function endsUntil({ expiresAt }: RetailerStatus, instant: number | undefined): 
 /** Below the table on a terminal; on the other stream if the table goes into a pipe. */
 async function sum(
   terminal: Terminal,
-  { stored, shown, refused, ended, ending, missing, unsaid }: Readonly<Record<CountName, number>>,
+  { stored, shown, unreadable, refused, ended, ending, missing, unsaid }: Readonly<Record<CountName, number>>,
   { endsBy, scopes }: Wanted,
 ): Promise<void> {
   const { isTTY } = terminal.stdout;
   if (isTTY && shown > 0) await print(terminal, "");
   await printSum(terminal, isTTY !== true, [
     ...(shown === stored ? [] : [["shown", shown] as const]),
-    ["connected", stored - refused],
+    ["connected", stored - refused - unreadable],
     ...(endsBy === undefined ? [] : [[`of these end by ${localTime(endsBy)}`, ending] as const]),
     ["of these with an access token that has ended", ended],
     ["must log in again", refused],
+    ...(unreadable === 0 ? [] : [["cannot be read: not connected for this process", unreadable] as const]),
     ...(scopes === undefined ? [] : [["without these scopes", missing] as const]),
     ...(scopes === undefined ? [] : [["whose service said no scope", unsaid] as const]),
   ]);

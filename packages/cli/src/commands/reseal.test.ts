@@ -162,6 +162,25 @@ test("plain records are named, and stay as they are", async () => {
   expect(await inner.load(setOf("plain").domainPrefix)).toEqual(setOf("plain"));
 });
 
+test("a record under the first key that it does not open is named too: exit code 1", async () => {
+  const inner = await sealedWith(young, 2);
+  const { exitCode, stdout, stderr } = await reseal(
+    sealedStore(inner, { keys: [{ id: young.id, secret: randomBytes(32) }] }),
+  );
+  expect(stderr).toMatch(/^2030-06-0: .* the key "2030-06" has another secret now/m);
+  expect(stderr).toMatch(/^2030-06-1: /m);
+  expect(stdout).toContain("2 failed\nRecords are left");
+  expect(exitCode).toBe(1);
+});
+
+test("a store that saves plain records: exit code 2, and nothing is unsealed", async () => {
+  const inner = await sealedWith(old, 1);
+  const { exitCode, stderr } = await reseal(sealedStore(inner, { keys: [young, old], plain: "write" }));
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/saves plain records: every process needs plain: "read"/);
+  expect(await sealedStore(inner, { keys: [old] }).keyOf("2029-12-0")).toBe("2029-12");
+});
+
 test("an empty store is no failure", async () => {
   expect((await reseal(sealedStore(memoryStore(), { keys: [young] }))).exitCode).toBe(0);
 });

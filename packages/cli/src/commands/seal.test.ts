@@ -97,6 +97,17 @@ test("a record that is no token set is named, and the others are sealed: exit co
   expect(await inner.load(two.domainPrefix)).toMatchObject({ refreshToken: two.refreshToken });
 });
 
+test("what is sealed already is opened: a record that no key opens is named, exit code 1", async () => {
+  const inner = await plainStore("plain");
+  await sealedStore(inner, { keys: [key] }).save(setOf("of-another-key"));
+  const young = { id: "2031-01", secret: randomBytes(32) };
+  const { exitCode, stdout, stderr } = await seal(sealedStore(inner, { keys: [young] }));
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^of-another-key: .*"2030-06", which is not among keys/);
+  expect(stdout).toMatch(/^Pass 1:\n1 sealed\n1 failed\n/);
+  expect(stdout).toMatch(/Records are left that could not be opened, or could not be sealed\./);
+});
+
 test("an empty store is no failure", async () => {
   const { exitCode, stdout } = await seal(sealedStore(memoryStore(), { keys: [key] }));
   expect({ exitCode, stdout }).toEqual({
@@ -107,6 +118,11 @@ test("an empty store is no failure", async () => {
 
 test.each([
   ["a store that is not sealed", memoryStore(), /store .* has no keyOf\(\), seal\(\)/],
+  [
+    "a store that saves plain records",
+    sealedStore(memoryStore(), { keys: [key], plain: "write" }),
+    /saves plain records: every process needs plain: "read"/,
+  ],
   [
     "a store that cannot list",
     sealedStore({ ...memoryStore(), list: undefined } as never, { keys: [key] }),

@@ -11,6 +11,7 @@ export interface SealingStore extends TokenStore {
   readonly firstKey: string;
   keyOf(domainPrefix: string): Promise<string | undefined>;
   seal(domainPrefix: string): Promise<"sealed" | "already" | "changed" | "gone">;
+  unseal?(domainPrefix: string): Promise<"unsealed" | "already" | "changed" | "gone">;
 }
 
 /** What a module of an application exports for this command. */

@@ -98,9 +98,14 @@ test("a record that changes all the time is given up", async () => {
   );
 });
 
-test("one version with two kinds of tokens is told, and nothing is written: one of the stores is sealed", async () => {
-  const sealed = { version: "a", refreshToken: "a text that only a key opens" };
-  const { outcome, stored } = await copied({ version: "a" }, sealed);
-  expect(outcome).toContain("is one of the two sealed, and not opened?");
-  expect(stored?.refreshToken).toBe(sealed.refreshToken);
-});
+test.each<[string, Changes, Changes]>([
+  ["the old store", { version: "sealed:a" }, undefined],
+  ["the new store", { version: "a" }, { version: "sealed:a" }],
+])(
+  "records of %s that are sealed, and not opened here, are told, and nothing is written",
+  async (_, ...sets) => {
+    const { outcome, stored } = await copied(...sets);
+    expect(outcome).toMatch(/it is sealed, .* Give this process sealedStore\(\) with its keys/);
+    expect(stored?.version).toBe(sets[1]?.version);
+  },
+);

@@ -1,4 +1,4 @@
-import { type DomainPrefix, StoredTokensError, StoreFailedError, type TokenSet } from "@retail-pos/core";
+import { type DomainPrefix, StoredTokensError, StoreFailedError } from "@retail-pos/core";
 import { areOfTwoApplications } from "@retail-pos/core/authoring";
 import type { CheckedStore } from "./checked-store.js";
 
@@ -29,10 +29,7 @@ export async function copyRetailer(
     if (!source) return "gone";
     const target = await to.load(domainPrefix);
     if (target) {
-      if (target.version === source.version) {
-        if (!haveSameTokens(target, source)) throw sealedInOne(domainPrefix);
-        return "same";
-      }
+      if (target.version === source.version) return "same";
       if (areOfTwoApplications(target.version, source.version)) throw otherApplication(domainPrefix);
       if (target.issuedAt > source.issuedAt) return "newer";
     }
@@ -41,17 +38,6 @@ export async function copyRetailer(
   throw new StoreFailedError("save", `The tokens of retailer "${domainPrefix}" change all the time`, {
     domainPrefix,
   });
-}
-
-function haveSameTokens(one: TokenSet, other: TokenSet): boolean {
-  return one.access.value === other.access.value && one.refreshToken === other.refreshToken;
-}
-
-/** Tokens and their version change together, so one of the two texts is no token. */
-function sealedInOne(domainPrefix: DomainPrefix): Error {
-  const problem =
-    "in the other store the same version has other tokens: is one of the two sealed, and not opened?";
-  return new StoredTokensError(problem, { domainPrefix });
 }
 
 function otherApplication(domainPrefix: DomainPrefix): Error {

@@ -1,33 +1,62 @@
-import type { DomainPrefix, TokenStore } from "@retail-pos/core";
+import type { DomainPrefix } from "@retail-pos/core";
+import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../terminal/arguments.js";
 import type { Terminal } from "../terminal/world.js";
+import { WrongUse } from "../terminal/wrong-use.js";
+import { loadApplication, type SealingStore } from "./application-module.js";
 import { forEachRetailer, retailersIn } from "./fleet.js";
-import { FAILED, type Outcomes } from "./tally.js";
+import { FAILED, type Outcomes, outcomes } from "./tally.js";
 
-/** The first pass works, the second finds what was changed meanwhile; more are for a deployment that just ends. */
-const MOST_PASSES = 5;
+/** A command that goes through a sealed store, again and again, until a full pass finds nothing to do. */
+export interface PassesCommand {
+  /** What the store must save: sealed records, or plain ones (`plain: "write"`). */
+  readonly saves: "sealed" | "plain";
+  /** What is done for one retailer; the result is its outcome. It opens each record, also those that need nothing. */
+  work(store: SealingStore, domainPrefix: DomainPrefix): Promise<string>;
+  /** The outcomes and how each is told, in the order of their sum. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The outcomes that say there was something to do. */
+  readonly toDo: readonly string[];
+  /** What is said at the end. */
+  conclusion(end: PassesEnd, store: SealingStore): string;
+}
+
+/** Runs the command; the result is its exit code. */
+export type Run = (args: string[], terminal: Terminal) => Promise<number>;
 
 /** How it ended. `unfinished`: the last pass found something to do too. */
 export type PassesEnd = "done" | "empty" | "failed" | "unfinished";
 
-/**
- * Goes through a store, again and again, until a full pass finds nothing to do.
- *
- * @param work what is done for one retailer, and tells its outcome.
- * @param toDo the outcomes that say there was something to do.
- */
-export async function inPasses<Outcome extends string>(
-  { store, terminal, told }: { store: TokenStore; terminal: Terminal; told: Outcomes },
-  work: (domainPrefix: DomainPrefix) => Promise<Outcome>,
-  toDo: readonly Outcome[],
+/** The first pass works, the second finds what was changed meanwhile; more are for a deployment that just ends. */
+const MOST_PASSES = 5;
+
+/** Makes the `run` of a command. */
+export function inPasses(command: PassesCommand): Run {
+  return async (args, terminal) => {
+    const { values, positionals } = readArguments(args, APPLICATION_FLAGS);
+    expectFlagsOnly(positionals);
+    const { store } = await loadApplication(values.client, terminal.signal, "store");
+    checkSaves(store, command.saves);
+    const labels = { ...command.labels, [FAILED]: "failed" };
+    const told = outcomes({ terminal, json: values.json, labels });
+    const end = await passesThrough(store, command, told, terminal);
+    await told.conclude(command.conclusion(end, store));
+    return end === "done" || end === "empty" ? 0 : 1;
+  };
+}
+
+async function passesThrough(
+  store: SealingStore,
+  { work, toDo }: PassesCommand,
+  told: Outcomes,
+  { signal }: Terminal,
 ): Promise<PassesEnd> {
-  const { signal } = terminal;
   for (let passes = 1; passes <= MOST_PASSES; passes += 1) {
     told.restart(`Pass ${passes}`);
     let isEmpty = true;
     try {
       await forEachRetailer(retailersIn(store, signal), signal, (domainPrefix) => {
         isEmpty = false;
-        return told.of(domainPrefix, () => work(domainPrefix));
+        return told.of(domainPrefix, () => work(store, domainPrefix));
       });
     } finally {
       if (!isEmpty) await told.sum();
@@ -37,4 +66,14 @@ export async function inPasses<Outcome extends string>(
     return told.count(FAILED) > 0 ? "failed" : "done";
   }
   return "unfinished";
+}
+
+/** Only a store that saves plain records has `unseal`. */
+function checkSaves({ unseal }: SealingStore, wanted: PassesCommand["saves"]): void {
+  if ((unseal === undefined) === (wanted === "sealed")) return;
+  const words = {
+    sealed: 'saves plain records: every process needs plain: "read", or no plain, before',
+    plain: 'saves sealed records: every process needs plain: "write" before',
+  };
+  throw new WrongUse(`store of the module of --client ${words[wanted]}`);
 }

@@ -5,13 +5,15 @@ import type { World } from "../terminal/world.js";
 
 /** Shows retailers, one on a line. */
 export interface StatusTable {
-  row(status: RetailerStatus): Promise<void>;
+  /** @param unreadable why its record cannot be read, if so. */
+  row(status: RetailerStatus, unreadable: string | undefined): Promise<void>;
   /** Shows what still waits for its column's width. */
   end(): Promise<void>;
 }
 
 /** So many rows decide together how wide a column is. */
 const TOGETHER = 200;
+const UNREADABLE: Token = { text: "cannot be read", colour: "red" };
 const HEADINGS = ["RETAILER", "ISSUED", "ACCESS TOKEN"] as const;
 
 type Row = readonly [retailer: string, issued: string, token: string, colour: Colour | undefined];
@@ -22,7 +24,10 @@ type Row = readonly [retailer: string, issued: string, token: string, colour: Co
  */
 export function statusTable(world: Pick<World, "stdout">, now: number): StatusTable {
   if (world.stdout.isTTY !== true) {
-    return { row: (status) => print(world, fieldsOf(status, now).join("\t")), async end() {} };
+    return {
+      row: (status, unreadable) => print(world, fieldsOf(status, unreadable, now).join("\t")),
+      async end() {},
+    };
   }
   const waiting: Row[] = [];
   const widths: [number, number] = [HEADINGS[0].length, HEADINGS[1].length];
@@ -30,8 +35,8 @@ export function statusTable(world: Pick<World, "stdout">, now: number): StatusTa
 
   return { row, end };
 
-  async function row(status: RetailerStatus): Promise<void> {
-    const { text, colour } = tokenOf(status, now);
+  async function row(status: RetailerStatus, unreadable: string | undefined): Promise<void> {
+    const { text, colour } = unreadable === undefined ? tokenOf(status, now) : UNREADABLE;
     waiting.push([status.domainPrefix, localTime(status.issuedAt), text, colour]);
     if (waiting.length >= TOGETHER) await end();
   }
@@ -53,11 +58,10 @@ export function statusTable(world: Pick<World, "stdout">, now: number): StatusTa
   }
 }
 
+type Token = { readonly text: string; readonly colour?: Colour };
+
 /** What a person wants to know of a retailer's tokens, with the colour that it deserves. */
-export function tokenOf(
-  { expiresAt, refusedAt }: RetailerStatus,
-  now: number,
-): { text: string; colour?: Colour } {
+export function tokenOf({ expiresAt, refusedAt }: RetailerStatus, now: number): Token {
   if (refusedAt !== undefined)
     return {
       text: `log in again: refused ${lengthOf(now - refusedAt)} ago (${localTime(refusedAt)})`,
@@ -70,9 +74,11 @@ export function tokenOf(
     : { text: `ended ${ends} ago (${localTime(expiresAt)})`, colour: "yellow" };
 }
 
-function fieldsOf({ domainPrefix, issuedAt, expiresAt, refusedAt }: RetailerStatus, now: number): string[] {
+function fieldsOf(status: RetailerStatus, unreadable: string | undefined, now: number): string[] {
+  const { domainPrefix, issuedAt, expiresAt, refusedAt } = status;
   const ended = expiresAt !== undefined && expiresAt <= now;
-  const state = refusedAt !== undefined ? "refused" : ended ? "ended" : "connected";
+  const readable = refusedAt !== undefined ? "refused" : ended ? "ended" : "connected";
+  const state = unreadable === undefined ? readable : "unreadable";
   const instants = [issuedAt, expiresAt, refusedAt].map((at) => (at === undefined ? "-" : isoTime(at)));
   return [domainPrefix, state, ...instants];
 }
