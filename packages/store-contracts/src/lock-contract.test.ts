@@ -24,7 +24,7 @@ describe("the contract catches a lock that", () => {
     ["does the work, and answers with something else", () => greedyLock(), /who waits is answered once/],
     ["takes nothing for something", () => easyLock(), /who waits is answered once/],
     ["gives up on some who wait", () => impatientLock(), /lets everybody in/],
-    ["throws a retry away when a key is odd", () => pickyLock(), /takes the key/],
+    ["throws a retry away when a key is odd", () => pickyLock(), /takes a key/],
   ];
   for (const [what, make, expected] of broken) {
     test(what, async () => {
@@ -46,6 +46,20 @@ describe("the contract catches a lock that", () => {
     );
     expect(failures).toEqual(["lock: two locks on the same place exclude each other"]);
   });
+});
+
+test("all keys are made up: two runs have none in common", async () => {
+  const runs = [new Set<string>(), new Set<string>()] as const;
+  for (const keys of runs) {
+    const lock = queueLock();
+    const noting: Lock = (key, work) => {
+      keys.add(key);
+      return lock(key, work);
+    };
+    expect(await failuresOf((declare) => lockContract(declare, () => noting, { shared: true }))).toEqual([]);
+    expect(keys.size).toBeGreaterThan(30);
+  }
+  expect([...runs[0]].filter((key) => runs[1].has(key))).toEqual([]);
 });
 
 /** A lock of a few lines: everybody waits for the one before. */

@@ -20,8 +20,8 @@ export interface LockContractOptions {
 }
 
 /**
- * Declares the tests every `Lock` must pass. `make` is called once per test, twice with `shared`. Keys are random, so
- * other programs may use the database at the same time.
+ * Declares the tests every `Lock` must pass. `make` is called once per test, twice with `shared`. All keys are random,
+ * so an application may use the database at the same time.
  */
 export function lockContract(
   test: ContractTest,
@@ -165,19 +165,20 @@ function keys(onLock: OnLock, handoverMs: number): void {
     await Promise.all(holders.map((holder) => holder.done));
   });
 
-  for (const name of [
-    "constructor",
-    "__proto__",
-    "a:b/c d",
-    "0",
-    "k".repeat(200),
-    "店 'quoted' \"twice\" \\",
-  ]) {
-    onLock(`takes the key ${name.length > 40 ? `of ${name.length} characters` : name}`, async (lock) => {
-      await assertOneAtATime([lock], name, handoverMs);
+  for (const [what, keyFrom] of awkwardKeys) {
+    onLock(`takes a key ${what}`, async (lock, key) => {
+      await assertOneAtATime([lock], keyFrom(key), handoverMs);
     });
   }
 }
+
+/** Made from a random one. */
+const awkwardKeys: readonly (readonly [string, (key: string) => string])[] = [
+  ["with a colon, a slash and a space", (key) => `a:b/c d ${key}`],
+  ["of digits only", (key) => String(Number.parseInt(key.slice(-12), 16))],
+  ["of 200 characters", (key) => key.padEnd(200, "k")],
+  ["with quotes and a backslash", (key) => `店 'quoted' "twice" \\ ${key}`],
+];
 
 function sharing(
   test: ContractTest,

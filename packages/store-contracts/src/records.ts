@@ -1,11 +1,14 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { DomainPrefix, TokenSet } from "@retail-pos/core";
 
-/** A retailer nobody else uses: the store under test need not be empty. */
+/** A name that no retailer has: beside real data the tests write and remove nothing else. */
 export const randomRetailer = (): DomainPrefix =>
   `contract-${randomBytes(9).toString("hex")}` as DomainPrefix;
 
 export const newVersion = (): string => randomBytes(12).toString("base64url");
+
+/** A version as core makes it, behind a text as a sealed store puts one: a store keeps and compares every letter. */
+export const newLongVersion = (): string => `mark:${randomUUID()}~0a1b2c3`;
 
 /** A set like no other. */
 export function newSet(domainPrefix: DomainPrefix): TokenSet {

@@ -15,11 +15,20 @@ describe("a careful store passes", () => {
   });
 });
 
+const LETTERS = /every letter of a version is kept and compared/;
+
 describe("the contract catches a store that", () => {
   const broken: [string, Flaws, RegExp][] = [
     ["ignores `replacing`", { ignoresReplacing: true }, /older version/],
     ["saves over nothing", { savesOverNothing: true }, /where nothing is stored/],
     ["compares tokens instead of versions", { comparesTokens: true }, /only the version is compared/],
+    [
+      "compares versions without their mark",
+      { shortens: (version) => version.replace(/^mark:/, "") },
+      LETTERS,
+    ],
+    ["cuts long versions", { shortens: (version) => version.slice(0, 44) }, LETTERS],
+    ["knows no letter case in versions", { shortens: (version) => version.toLowerCase() }, LETTERS],
     ["reads, waits, then writes", { waitsBeforeWriting: true }, /exactly one saves/],
     ["keeps the object it was given", { keepsGiven: true }, /after it was saved/],
     ["hands out its own object", { handsOutOwn: true }, /loaded object/],
@@ -79,11 +88,38 @@ describe("the contract catches a store that", () => {
   });
 });
 
+test("all names and keys that are written are made up: two runs have none in common, and leave nothing", async () => {
+  const runs = [new Set<string>(), new Set<string>()] as const;
+  for (const names of runs) {
+    const inner = memoryStore();
+    const noting: TokenStore = {
+      ...inner,
+      save(next, replacing) {
+        names.add(next.domainPrefix);
+        return inner.save(next, replacing);
+      },
+      remove(domainPrefix) {
+        names.add(domainPrefix);
+        return inner.remove(domainPrefix);
+      },
+      async claim(key, forMs) {
+        names.add(key);
+        return inner.claim?.(key, forMs) ?? false;
+      },
+    };
+    expect(await failuresOf((declare) => storeContract(declare, () => noting, { shared: true }))).toEqual([]);
+    expect(names.size).toBeGreaterThan(100);
+    expect((await inner.list?.({ limit: 10 }))?.retailers).toEqual([]);
+  }
+  expect([...runs[0]].filter((name) => runs[1].has(name))).toEqual([]);
+});
+
 interface Flaws {
   sets?: Map<string, TokenSet>;
   ignoresReplacing?: boolean;
   savesOverNothing?: boolean;
   comparesTokens?: boolean;
+  shortens?: (version: string) => string;
   waitsBeforeWriting?: boolean;
   keepsGiven?: boolean;
   handsOutOwn?: boolean;
@@ -212,7 +248,8 @@ function statusOf({ domainPrefix, access, issuedAt, refusedAt, scope }: TokenSet
 function mayReplace(flaws: Flaws, held: TokenSet | undefined, replacing: TokenSet): boolean {
   if (!held) return flaws.savesOverNothing === true;
   if (flaws.comparesTokens) return held.refreshToken === replacing.refreshToken;
-  return held.version === replacing.version;
+  const { shortens = (version) => version } = flaws;
+  return shortens(held.version) === shortens(replacing.version);
 }
 
 function spoiltBy(flaws: Flaws, { refusedAt, ...set }: TokenSet): TokenSet {
