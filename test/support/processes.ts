@@ -5,6 +5,7 @@ import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { RenewDueReport, TokenSet } from "@retail-pos/core";
 import { type NamedStore, type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
+import type { SealedStoreOptions } from "@retail-pos/sealed-store";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { url as databaseUrl } from "../../packages/store-postgres/testing/postgres.js";
@@ -21,8 +22,8 @@ export interface Application {
   readonly way: Way;
   /** Those that live. */
   processes(): Worker[];
-  /** One more. */
-  start(): Promise<Worker>;
+  /** One more, perhaps with a sealed store. */
+  start(sealing?: SealedStoreOptions): Promise<Worker>;
   /** Lets so much time pass, everywhere. */
   letPass(ms: number): Promise<void>;
   logIn(retailer: string): Promise<void>;
@@ -109,8 +110,9 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
     await forget(engine, namespace);
   });
 
-  const start = async () => {
-    const worker = newWorker(fork(program, { env: { ...process.env, ...env } }));
+  const start = async (sealing?: SealedStoreOptions) => {
+    const own = sealing ? { SEALING: JSON.stringify(sealing) } : {};
+    const worker = newWorker(fork(program, { env: { ...process.env, ...env, ...own } }));
     all.push(worker);
     await worker.says("ready");
     await worker.ask("setTime", clock());
@@ -141,7 +143,7 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
   const answers = (retailer: string) =>
     sandbox.tokenRequests(retailer).map(({ status, fault }) => status ?? fault);
 
-  await Promise.all(Array.from({ length: settings.processes ?? 3 }, start));
+  await Promise.all(Array.from({ length: settings.processes ?? 3 }, () => start()));
   for (const retailer of retailers) await logIn(retailer);
   return { sandbox, namespace, way, processes, start, letPass, logIn, logInAll, callAll, answers };
 }

@@ -1,9 +1,11 @@
 // One process of an application, for the tests of several: it is told what to do, answers, and says what happens.
 import { retailPos } from "@retail-pos/core";
+import { sealedStore } from "@retail-pos/sealed-store";
 import { engines } from "./engines.mjs";
 
-const { ENGINE, NAMESPACE, OPTIONS, IS_QUIET } = process.env;
-const { store, lock } = await engines[ENGINE](NAMESPACE);
+const { ENGINE, NAMESPACE, OPTIONS, SEALING, IS_QUIET } = process.env;
+const { store: inner, lock } = await engines[ENGINE](NAMESPACE);
+const store = SEALING ? sealedStore(inner, JSON.parse(SEALING)) : inner;
 let now = 0;
 let requestsMayGo = Promise.resolve();
 let letRequestsGo = () => {};

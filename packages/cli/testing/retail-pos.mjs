@@ -5,16 +5,19 @@ import { engines } from "../../../test/support/engines.mjs";
 
 const { FROM, TO, KEYS, OPTIONS = "{}" } = process.env;
 
-/** "redis my_namespace sealed": the engine, what its keys or tables begin with, and whether tokens are sealed. */
+/**
+ * "redis my_namespace sealed read": the engine, what its keys or tables begin with, whether tokens are sealed, and what
+ * is done about plain ones.
+ */
 async function storeOf(text) {
-  const [engine, namespace, sealed] = text.split(" ");
+  const [engine, namespace, sealed, plain] = text.split(" ");
   const tokens = await engines[engine](namespace);
   if (sealed !== "sealed") return tokens;
   const keys = KEYS.split(" ").map((key) => ({
     id: key.split("=")[0],
     secret: key.slice(key.indexOf("=") + 1),
   }));
-  return { ...tokens, store: sealedStore(tokens.store, { keys }) };
+  return { ...tokens, store: sealedStore(tokens.store, { keys, plain }) };
 }
 
 const tokens = await storeOf(FROM);
