@@ -46,10 +46,10 @@ test.each(engines)(
     await vi.waitFor(() => expect(held).toBe(keys.length));
     let entered = 0;
     const waiters = keys.map((key) =>
-    lock(key, async () => {
-      entered += 1;
-    }),
-  );
+      lock(key, async () => {
+        entered += 1;
+      }),
+    );
     expect(await failuresOf((declare) => lockContract(declare, () => lock, { shared: true }))).toEqual([]);
     expect(entered).toBe(0);
     release();
