@@ -24,7 +24,7 @@ const forgotten: [string, (store: TokenStore) => TokenStore, RegExp][] = [
   [
     "without sealedStore",
     (store) => store,
-    /it is sealed, .* Give this process sealedStore\(\) with its keys\. Nothing was sent or changed$/,
+    /it is sealed, .* Give this process sealedStore\(\) with its keys\. Nothing was changed$/,
   ],
   [
     "with another secret under the same id",

@@ -45,7 +45,8 @@ export function sealer(keys: Keys): Sealer {
   return {
     async seal(set) {
       const { domainPrefix, version, access, refreshToken } = set;
-      const record = { ...withoutTokens(set), version: sealedVersion(version) }; // a copy: the caller may change its set
+      // A copy, because the caller may change its set meanwhile.
+      const record = { ...withoutTokens(set), version: sealedVersion(version) };
       const [accessSeal, refreshSeal] = await Promise.all([
         sealToken(access.value, { domainPrefix, version, part: "access" }),
         sealToken(refreshToken, { domainPrefix, version, part: "refresh" }),

@@ -132,7 +132,7 @@ function withOptional<T extends object>(copy: T, set: object): T {
 }
 
 const SEALED = "it is sealed, and this process does not open seals";
-const OPEN_IT = "Give this process sealedStore() with its keys. Nothing was sent or changed";
+const OPEN_IT = "Give this process sealedStore() with its keys. Nothing was changed";
 
 /** Says why a value is no token set of this retailer. The text names the field, never its value. */
 export function validate(record: unknown, domainPrefix: DomainPrefix): string | undefined {
