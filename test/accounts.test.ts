@@ -130,6 +130,16 @@ describe.each(
     expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
   });
 
+  test("a store goes to nobody but the person who began to connect it", async () => {
+    const ada = await logIn("ada");
+    const { location } = await open(ada, "/auth/retail-pos");
+    expect((await post(ada, "/log-in/bob")).location).toBe("/stores"); // in the same browser
+    const answer = await ada.open(sandbox.consent(location, store));
+    expect(answer).toMatchObject({ status: 403, body: expect.stringContaining("/auth/retail-pos") });
+    expect((await open(ada, "/stores")).body).not.toContain(store);
+    expect(sandbox.tokenRequests()).toHaveLength(0);
+  });
+
   test("Back after approving leads to the store; of a store that is not theirs people learn nothing", async () => {
     const [ada, eve] = [await logIn("ada"), await logIn("eve")];
     const callback = await connect(ada);

@@ -11,6 +11,7 @@ import { failureWords } from "passport-retail-pos";
 import { LoginFailure, loginRoutes } from "./login.js";
 import type { Settings } from "./settings.js";
 
+const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 const NOT_FOUND = { code: "not_found", title: "There is no such page", text: "The address may be mistyped." };
 const pages = fileURLToPath(new URL("../pages", import.meta.url));
 const pico = dirname(createRequire(import.meta.url).resolve("@picocss/pico/css/pico.jade.min.css"));
@@ -55,9 +56,8 @@ export function createApp(
       resave: false,
       saveUninitialized: false,
       ...(sessions && { store: sessions }),
-      // An hour until somebody is logged in: anybody can begin a login, and each is a row beside the tokens.
       // Lax, not strict: the cookie has to come along when the service sends the browser back.
-      cookie: { maxAge: 60 * 60_000, sameSite: "lax", secure: isHttps },
+      cookie: { maxAge: TWO_WEEKS_MS, sameSite: "lax", secure: isHttps },
     }),
   );
   app.use(loginRoutes(pos, more.clock));

@@ -12,8 +12,6 @@ declare global {
   }
 }
 
-const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
-
 /** Why nobody was logged in. The message is for developers. */
 export class LoginFailure extends Error {
   readonly code: string;
@@ -59,17 +57,12 @@ function finishLogin(req: Request, res: Response, next: NextFunction): void {
     if (error?.name === "AuthorizationError")
       return next(new LoginFailure("authorization_failed", error.message, 502));
     if (error) return next(error);
-    if (user) return req.logIn(user, greet);
+    if (user) return req.logIn(user, (problem) => (problem ? next(problem) : res.redirect("/products")));
     const { code = "login_refused", message = "verify refused it" } = { ...info };
     // Somebody who is logged in pressed Back and approved again: they want their page, not a failure.
     const isAgain = req.user && req.user.domainPrefix === req.query["domain_prefix"];
     if (isAgain && code.startsWith("state_")) return res.redirect("/products");
     next(new LoginFailure(code, message, status));
-  };
-  const greet = (error?: Error) => {
-    if (error) return next(error);
-    req.session.cookie.maxAge = TWO_WEEKS_MS;
-    res.redirect("/products");
   };
   passport.authenticate("retail-pos", answer)(req, res, next);
 }

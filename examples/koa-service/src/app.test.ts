@@ -151,13 +151,23 @@ describe("the settings", () => {
       HOST: "127.0.0.1",
       TRUST_PROXY: 1,
     });
-    const server = createServer(createApp(settings).callback()).listen(0, "127.0.0.1");
+    const tokens = { access_token: "a", refresh_token: "r", expires_in: 600, domain_prefix: store };
+    const app = createApp(settings, { fetch: async () => Response.json(tokens) });
+    const server = createServer(app.callback()).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    const headers = { "x-forwarded-proto": "https" };
-    const answer = await fetch(`http://127.0.0.1:${port}/auth/retail-pos`, { headers, redirect: "manual" });
-    expect(answer.headers.getSetCookie().join()).toMatch(/__Host-koa-service=[^,]*; secure/i);
+    const open = (path: string, cookie = "") => {
+      const headers = { "x-forwarded-proto": "https", cookie };
+      return fetch(`http://127.0.0.1:${port}/auth/retail-pos${path}`, { headers, redirect: "manual" });
+    };
+    const started = await open("");
+    const state = new URL(started.headers.get("location") ?? "").searchParams.get("state");
+    const [cookie = ""] = started.headers.getSetCookie();
+    const query = `?code=c&domain_prefix=${store}&state=${state}`;
+    const finished = await open(`/callback${query}`, cookie.split(";")[0]);
+    expect(cookie).toMatch(/^__Host-retail-pos\..*; Secure/);
+    expect(finished.headers.getSetCookie().join()).toMatch(/__Host-koa-service=[^,]*; secure/i);
   });
 
   test.each([

@@ -26,7 +26,6 @@ export function accountRoutes(people: InstanceType<typeof passport.Passport>, re
     res.locals["person"] = req.user; // for the head of every page
     next();
   });
-  // Log out first: a store that is being connected would end up in another account.
   router.use(["/log-in", "/sign-up"], strangersOnly, express.urlencoded({ extended: false, limit: "10kb" }));
   router.get(["/log-in", "/sign-up"], (_req, res) => showForm(res));
   // An office may share an address. Who guesses elsewhere must not lock anybody out.

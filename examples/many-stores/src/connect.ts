@@ -39,7 +39,7 @@ export function connectRoutes(
       if (error?.name === "AuthorizationError") return fail("authorization_failed", error.message, 502);
       if (error) return next(error);
       if (account) return welcome(account.domainPrefix).catch(next);
-      const { code = "login_refused", message = "the account is not logged in any more" } = { ...info };
+      const { code = "login_refused", message = "verify refused it" } = { ...info };
       // Somebody pressed Back and approved again: their store is connected.
       const store = String(req.query["domain_prefix"]);
       const isTheirs = req.user && records.storeOf(req.user.id, store);
