@@ -48,6 +48,7 @@ beforeAll(async () => {
 describe.each([
   ["Express", () => write("app.js", blockIn("docs/frameworks/express.md").text)],
   ["Koa", () => write("app.js", blockIn("docs/frameworks/koa.md").text)],
+  ["Fastify with Passport", () => write("app.js", blockIn("docs/frameworks/fastify.md").text)],
   ...FOLDERS.map((name) => [name, () => join(root, "examples/frameworks", name, "dist/app.js")] as const),
 ] as const)("the program for %s", (_name, fileOf) => {
   let program: ChildProcess;
