@@ -5,8 +5,12 @@ declare global {
 }
 
 declare module "fastify" {
+  interface PassportUser {
+    domainPrefix: string;
+  }
   interface FastifyRequest {
-    user?: { domainPrefix: string };
+    user?: PassportUser;
+    res: object | null;
   }
 }
 
