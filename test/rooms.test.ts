@@ -21,9 +21,8 @@ const PLANS: Record<string, string[][]> = {
   cli: [
     ["terminal"],
     ["stores", "doctor/browser"],
-    ["commands", "doctor/findings"],
-    ["doctor/consent", "doctor/callback"],
-    ["doctor/session"],
+    ["commands", "doctor/findings", "doctor/probe.ts"],
+    ["doctor/checks"],
     ["doctor/doctor.ts"],
     ["doctor/command.ts"],
     ["main.ts"],

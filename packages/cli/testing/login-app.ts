@@ -10,6 +10,8 @@ import { listen } from "../../../test/support/listen.js";
 export interface LoginAppSettings {
   /** `false`: no session middleware. */
   cookie?: session.CookieOptions | false;
+  /** Options of the strategy, where they differ. */
+  strategy?: object;
   /** Stands in for the strategy on `/login`. */
   login?: (place: Place) => RequestHandler;
   /** Stands in for the strategy on `/callback`; `false`: no such route. */
@@ -50,7 +52,9 @@ export async function loginApp(settings: LoginAppSettings = {}): Promise<LoginAp
   const { authUrl, baseUrl } = sandbox;
   const options = { authUrl, baseUrl, clientID: clientId, clientSecret, callbackURL: redirectUri };
   passport.use(
-    new RetailPosStrategy({ ...options, store: "session" }, async ({ domainPrefix }) => ({ domainPrefix })),
+    new RetailPosStrategy({ ...options, ...settings.strategy }, async ({ domainPrefix }) => ({
+      domainPrefix,
+    })),
   );
   const authenticate: RequestHandler = passport.authenticate("retail-pos", { session: false });
 

@@ -121,12 +121,9 @@ export function expressApp(settings: ExpressSettings = {}): (place: Place) => Ex
       ...{ authUrl, baseUrl, clientId, clientSecret, redirectUri: callback },
       ...settings.client?.(place),
     });
-    const strategy = new RetailPosStrategy(
-      { client, store: "session", ...settings.strategy?.(place) },
-      (login) => ({
-        ...login,
-      }),
-    );
+    const strategy = new RetailPosStrategy({ client, ...settings.strategy?.(place) }, (login) => ({
+      ...login,
+    }));
     if (!settings.isUnknownToPassport) passport.use(strategy);
 
     settings.before?.(app, place);
@@ -165,9 +162,10 @@ function expressErrors(isDevelopment: boolean): ErrorRequestHandler {
   };
 }
 
-/** Koa with the strategy. `options`: of koa-session. */
+/** Koa with the strategy. `options`: of koa-session; `more`: of the strategy. */
 export function koaApp(
   options: Parameters<typeof koaSession>[0] & object = {},
+  more: object = {},
 ): (place: Place) => RequestListener {
   return ({ sandbox, callback }) => {
     const app = new Koa();
@@ -175,7 +173,7 @@ export function koaApp(
     const { clientId, clientSecret } = sandbox.application;
     const { authUrl, baseUrl } = sandbox;
     const strategy = { authUrl, baseUrl, clientID: clientId, clientSecret, callbackURL: callback };
-    passport.use(new RetailPosStrategy({ store: "session", ...strategy }, (login) => ({ ...login })));
+    passport.use(new RetailPosStrategy({ ...strategy, ...more }, (login) => ({ ...login })));
     app.keys = ["a key of the tests"];
     app.silent = true;
     app.use(koaSession(options, app));

@@ -5,18 +5,8 @@ import { run as runMain } from "../../testing/terminal.js";
 test("--help lists every flag", async () => {
   const { exitCode, stdout } = await run(["--help"]);
   expect(exitCode).toBe(0);
-  for (const flag of [
-    "callback",
-    "auth-url",
-    "client-id",
-    "client-secret-env",
-    "cookie-env",
-    "base-url",
-    "store",
-    "json",
-  ]) {
+  for (const flag of ["callback", "store", "cookie-env", "timeout", "json"])
     expect(stdout).toContain(`--${flag}`);
-  }
 });
 
 const login = "http://localhost/login";
@@ -27,16 +17,12 @@ test.each([
   [[login, "http://localhost/canary"], /only one address/],
   [[login, "--callback", "/canary"], /--callback/],
   [[login, "--callback", ""], /--callback/],
-  [[login, "--auth-url", "canary"], /--auth-url/],
   [[login, "--timeout", "0"], /--timeout/],
-  [[login, "--client-secret", "canary"], /environment variable RETAIL_POS_CLIENT_SECRET/],
-  [[login, "--client-secret-env", "NOT_SET"], /NOT_SET does not hold/],
+  [[login, "--client-secret", "canary"], /'--client-secret'/],
   [[login, "--cookie-env", "sid=canary"], /--cookie-env takes the name/],
-  [[login, "--client-secret-env", "$canary"], /--client-secret-env takes the name/],
   [["http://app.example.com/login", "--cookie-env", "NOT_SET"], /wants an https address/],
   [[login, "--cookie-env", "NOT_SET"], /NOT_SET does not hold a Cookie header/],
   [[login, "--store", "canary.example/"], /domain prefix/],
-  [[login, "--base-url", "https://canary.example.com"], /--base-url: baseUrl .*\{domain_prefix\}/],
   [[login, "--bogus=canary"], /--bogus/],
   [[login, "--json=canary"], /--json/],
   [[login, "--store"], /--store/],
@@ -48,12 +34,39 @@ test.each([
   expect(stderr).not.toContain("canary");
 });
 
-test("a RETAIL_POS_BASE_URL that is none is named too", async () => {
-  const { exitCode, stderr } = await run([login], {
-    env: { RETAIL_POS_BASE_URL: "https://canary.example.com" },
+test.each(["RETAIL_POS_REDIRECT_URI", "RETAIL_POS_AUTH_URL"])(
+  "%s that is no address is named",
+  async (name) => {
+    const { exitCode, stderr } = await run([login], { env: { [name]: "canary" } });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${name} must be a whole address`);
+    expect(stderr).not.toContain("canary");
+  },
+);
+
+test("the settings of the environment are compared, and the client secret in it goes nowhere", async () => {
+  const { url, callback, sandbox } = await loginApp({
+    login:
+      ({ authUrl }) =>
+      (_req, res) =>
+        res.redirect(`${authUrl}/connect?client_id=another`),
   });
-  expect(exitCode).toBe(2);
-  expect(stderr).toMatch(/RETAIL_POS_BASE_URL: baseUrl .* \{domain_prefix\}/);
+  const seen: string[] = [];
+  const secret = "canary-secret";
+  const env = {
+    RETAIL_POS_AUTH_URL: "https://login.example.com",
+    RETAIL_POS_BASE_URL: `${new URL(url).origin}/{domain_prefix}`,
+    RETAIL_POS_CLIENT_ID: "ours",
+    RETAIL_POS_CLIENT_SECRET: secret,
+    RETAIL_POS_REDIRECT_URI: callback,
+  };
+  const onOutput = (text: string) => void seen.push(text);
+  const { exitCode } = await run([url.href, "--store", "harbour-coffee", "--json"], { env, onOutput });
+  expect(exitCode).toBe(1);
+  expect(seen.join("")).toMatch(/the consent page is https:\/\/login\.example\.com\/connect/);
+  expect(seen.join("")).toMatch(/client_id is .{0,2}another.{0,2}, not .{0,2}ours/);
+  expect(seen.join("")).not.toContain("canary");
+  expect(sandbox.tokenRequests()).toEqual([]);
 });
 
 test("with a store's name it says beforehand that a token request goes there", async () => {

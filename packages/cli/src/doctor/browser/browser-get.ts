@@ -10,10 +10,6 @@ export interface Answer {
   readonly text: string;
   /** Where a redirect leads. */
   readonly location: URL | undefined;
-  /** How long the answer let itself be waited for, milliseconds. */
-  readonly tookMs: number;
-  /** How far the clock behind this answer is ahead of ours, in milliseconds, give or take a second. */
-  readonly aheadMs: number | undefined;
 }
 
 /** No answer, and why not. */
@@ -46,7 +42,7 @@ export type Ask = (url: URL, cookies?: string) => Promise<Reply>;
 /** More of a page is not read. */
 const MOST_OF_A_PAGE = 65_536;
 
-export function asker(timeoutMs: number, clock: () => number, time: Time): Ask {
+export function asker(timeoutMs: number, time: Time): Ask {
   return async (url, cookies = "") => {
     const headers = {
       Accept: "text/html,application/xhtml+xml,*/*;q=0.8",
@@ -54,17 +50,12 @@ export function asker(timeoutMs: number, clock: () => number, time: Time): Ask {
       "User-Agent": "retail-pos doctor",
       ...(cookies === "" ? {} : { Cookie: cookies }),
     };
-    const askedAt = clock();
-    const started = time.elapsed();
     try {
       const signal = time.timeout(timeoutMs);
       const response = await fetch(url, { headers, redirect: "manual", signal });
-      const halfway = (askedAt + clock()) / 2;
-      const tookMs = time.elapsed() - started;
       const location = locationIn(response, url);
       const text = await beginningOf(response, location === undefined ? MOST_OF_A_PAGE : 0);
-      const aheadMs = aheadOf(response.headers, halfway);
-      return { url, status: response.status, headers: response.headers, text, location, tookMs, aheadMs };
+      return { url, status: response.status, headers: response.headers, text, location };
     } catch (error) {
       const why = whySilent(error);
       return { url, why, unreachable: inWords(why, error, url, timeoutMs) };
@@ -99,14 +90,6 @@ async function beginningOf({ body }: Response, most: number): Promise<string> {
   }
   await reader.cancel().catch(() => {});
   return text.slice(0, most);
-}
-
-function aheadOf(headers: Headers, halfway: number): number | undefined {
-  const saidAt = Date.parse(headers.get("date") ?? "");
-  if (Number.isNaN(saidAt)) return undefined;
-  // An answer out of a cache carries the date it was made at, and its age since (RFC 9111, 5.1).
-  const age = Number(headers.get("age") ?? 0);
-  return saidAt + (Number.isFinite(age) ? age * 1000 : 0) - halfway;
 }
 
 function whySilent(error: unknown): WhySilent {

@@ -37,7 +37,7 @@ function cookiesIn(headers: Headers): string[] {
   });
 }
 
-/** Without what is new in each answer: states, nonces, ids, instants. */
+/** Without what is new in each answer: states, nonces, ids, instants. Word by word, so that no page takes long. */
 function steady(text: string): string {
-  return text.replace(/[\w%+.-]*\d[\w%+.-]*|[\w%+-]{20,}/g, "#");
+  return text.replace(/[\w%+.-]+/g, (word) => (/\d|[\w%+-]{20}/.test(word) ? "#" : word));
 }

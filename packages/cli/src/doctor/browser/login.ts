@@ -1,5 +1,5 @@
 import { Cookie, CookieJar } from "tough-cookie";
-import { type Answer, type Ask, isSilence, type Silence } from "./browser-get.js";
+import { type Answer, type Ask, isSilence, type Reply, type Silence } from "./browser-get.js";
 
 /** A login as far as a browser gets before it leaves the application. */
 export interface Login {
@@ -9,17 +9,8 @@ export interface Login {
   readonly request: URL | undefined;
   /** Where the way ended with no answer at all. */
   readonly silence: Silence | undefined;
-  /** Every cookie on the way and the address that set it. */
-  readonly cookies: readonly CookieFrom[];
-  /** What a browser keeps of them. */
+  /** What a browser keeps of the cookies on the way. */
   readonly jar: CookieJar;
-}
-
-export interface CookieFrom {
-  /** `Set-Cookie` as it came. */
-  readonly header: string;
-  readonly cookie: Cookie;
-  readonly from: URL;
 }
 
 /** More redirects than any login needs; browsers give up at about twenty. */
@@ -45,14 +36,13 @@ export function cookieJar(url: URL, cookies = ""): CookieJar {
 /** Starts a login as somebody does who has these cookies. */
 export async function startLogin(ask: Ask, url: URL, jar: CookieJar): Promise<Login> {
   const answers: Answer[] = [];
-  const cookies: CookieFrom[] = [];
-  const soFar = { answers, cookies, jar, request: undefined, silence: undefined };
+  const soFar = { answers, jar, request: undefined, silence: undefined };
 
   for (let next: URL | undefined = url; next && answers.length < MOST_REDIRECTS; ) {
     const reply = await ask(next, await jar.getCookieString(next.href));
     if (isSilence(reply)) return { ...soFar, silence: reply };
     answers.push(reply);
-    cookies.push(...(await keep(jar, reply)));
+    await keep(jar, reply);
     if (isSignOn(reply)) return soFar;
     if (reply.location && isAuthorizationRequest(reply.location, reply.url)) {
       return { ...soFar, request: reply.location };
@@ -62,15 +52,36 @@ export async function startLogin(ask: Ask, url: URL, jar: CookieJar): Promise<Lo
   return soFar;
 }
 
-async function keep(jar: CookieJar, { url, headers }: Answer): Promise<CookieFrom[]> {
-  const seen: CookieFrom[] = [];
+/** More than any site needs from one spelling of an address to the other. */
+const MOST_HOPS = 3;
+
+/**
+ * One visit with a browser's cookies, as the service sends it there. A redirect to the same path (with www, with https,
+ * with a slash at its end) is followed as a browser does, unless it loses the query.
+ */
+export async function visit(ask: Ask, to: URL, jar: CookieJar): Promise<Reply> {
+  const cookiesFor = (url: URL) => jar.getCookieString(url.href, { sameSiteContext: "lax" });
+  let reply = await ask(to, await cookiesFor(to));
+  for (let hops = 0; hops < MOST_HOPS && !isSilence(reply) && reply.location; hops += 1) {
+    const { location, url } = reply;
+    if (!isOtherSpelling(location, url) || location.search !== url.search) break;
+    reply = await ask(location, await cookiesFor(location));
+  }
+  return reply;
+}
+
+/** Of the same address: the same path, but for a slash at its end, at another origin or not. */
+export function isOtherSpelling(one: URL, other: URL): boolean {
+  const plain = ({ pathname }: URL) => pathname.replace(/\/$/, "");
+  return plain(one) === plain(other) && one.origin + one.pathname !== other.origin + other.pathname;
+}
+
+async function keep(jar: CookieJar, { url, headers }: Answer): Promise<void> {
   for (const header of headers.getSetCookie()) {
     const cookie = Cookie.parse(header);
-    if (cookie) seen.push({ header, cookie, from: url });
     if (cookie) await forget(jar, url, cookie.key);
     await jar.setCookie(header, url.href, { ignoreError: true });
   }
-  return seen;
 }
 
 /** A cookie that was given, and that the application sets anew: how it set it before, nobody said. */

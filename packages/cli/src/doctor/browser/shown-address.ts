@@ -12,3 +12,7 @@ export function isReadableOnTheWay(url: URL): boolean {
 export function shown({ origin, pathname }: URL): string {
   return origin + pathname;
 }
+
+export function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:\/\//i.test(text);
+}

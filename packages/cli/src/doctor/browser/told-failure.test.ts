@@ -43,7 +43,5 @@ function answer(text: string): Answer {
     headers: new Headers(),
     text,
     location: undefined,
-    tookMs: 1,
-    aheadMs: undefined,
   };
 }

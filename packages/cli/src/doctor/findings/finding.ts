@@ -19,24 +19,10 @@ export interface Group {
   readonly findings: readonly Finding[];
 }
 
-/** What goes with everything that is not well. */
-export interface Advice {
-  readonly effect: string;
-  readonly mend: string;
+export function hasProblem(findings: readonly Finding[]): boolean {
+  return findings.some(({ level }) => level === "problem");
 }
 
-export function ok(check: string, message: string): Finding {
-  return { check, level: "ok", message };
-}
-
-export function warning(check: string, message: string, { effect, mend }: Advice): Finding {
-  return { check, level: "warning", message, effect, mend };
-}
-
-export function problem(check: string, message: string, { effect, mend }: Advice): Finding {
-  return { check, level: "problem", message, effect, mend };
-}
-
-export function skipped(check: string, message: string, mend: string): Finding {
-  return { check, level: "skipped", message, mend };
+export function asWarning(finding: Finding): Finding {
+  return { ...finding, level: finding.level === "problem" ? "warning" : finding.level };
 }

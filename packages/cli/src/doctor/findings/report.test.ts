@@ -1,18 +1,24 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import type { Group } from "./finding.js";
-import { ok, problem, skipped, warning } from "./finding.js";
 import { jsonReport, textReport } from "./report.js";
 
 const advice = {
   effect: "The retailer sees this and that.",
   mend: "Do one thing, and then quite another one.",
 };
+const ok = (check: string, message: string) => ({ check, level: "ok", message }) as const;
 const groups: Group[] = [
-  { title: "One", findings: [ok("a", "All is well."), warning("b", "Careful.", advice)] },
+  {
+    title: "One",
+    findings: [ok("a", "All is well."), { check: "b", level: "warning", message: "Careful.", ...advice }],
+  },
   {
     title: "Two",
-    findings: [problem("c", "It is broken.", advice), skipped("d", "Not tried.", "Give --this.")],
+    findings: [
+      { check: "c", level: "problem", message: "It is broken.", ...advice },
+      { check: "d", level: "skipped", message: "Not tried.", mend: "Give --this." },
+    ],
   },
 ];
 const address = "https://app.example.com/login";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { errorSaid } from "./page-error.js";
+import { errorSaid } from "./page-text.js";
 
 const said = (text: string) =>
   errorSaid({
     ...{ url: new URL("http://localhost/login"), status: 500, headers: new Headers(), text },
-    ...{ location: undefined, tookMs: 1, aheadMs: 0 },
+    location: undefined,
   });
 
 test.each([

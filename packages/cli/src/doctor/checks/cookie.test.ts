@@ -1,20 +1,17 @@
-import { Cookie } from "tough-cookie";
 import { expect, test } from "vitest";
-import type { CookieFrom } from "../browser/login.js";
-import { sessionCookie } from "./session-cookie.js";
+import { cookieFindings } from "./cookie.js";
 
 const login = "https://app.example.com/auth/login";
 const callback = "https://app.example.com/auth/callback";
 const now = Date.parse("2026-01-05T10:00:00Z");
 
 test.each([
-  ["nothing but a name", "sid=1"],
-  ["as express-session sets it", "connect.sid=s%3Aabc.def; Path=/; HttpOnly; SameSite=Lax"],
-  ["Secure over https", "sid=1; Path=/; Secure"],
+  ["nothing but a name", "sid=1; Secure"],
+  ["as express-session sets it", "connect.sid=s%3Aabc.def; Path=/; HttpOnly; SameSite=Lax; Secure"],
   ["SameSite=None and Secure", "sid=1; Path=/; SameSite=None; Secure"],
-  ["for the whole domain", "sid=1; Path=/; Domain=example.com"],
+  ["for the whole domain", "sid=1; Path=/; Domain=example.com; Secure"],
   ["with a prefix that fits", "__Host-sid=1; Path=/; Secure"],
-  ["for a day", "sid=1; Path=/; Expires=Tue, 06 Jan 2026 10:00:00 GMT"],
+  ["for a day", "sid=1; Path=/; Expires=Tue, 06 Jan 2026 10:00:00 GMT; Secure"],
 ])("a cookie comes back: %s", async (_name, header) => {
   expect(await found([header])).toEqual(["ok session-cookie"]);
 });
@@ -48,7 +45,7 @@ test.each([
   ["https://app.example.com/login", "sid=1", "https://www.example.com/callback", "problem cookie-host"],
   [
     "https://app.example.com/login",
-    "sid=1; Domain=example.com",
+    "sid=1; Domain=example.com; Secure",
     "https://www.example.com/callback",
     "ok session-cookie",
   ],
@@ -67,7 +64,7 @@ test.each([
 });
 
 test("of several cookies, one that can be no session is only a warning", async () => {
-  expect(await found(["sid=1; Path=/; HttpOnly", "theme=dark; Path=/; SameSite=Strict"])).toEqual([
+  expect(await found(["sid=1; Path=/; HttpOnly; Secure", "theme=dark; Path=/; SameSite=Strict"])).toEqual([
     "ok session-cookie",
     "warning cookie-same-site",
   ]);
@@ -80,7 +77,7 @@ test("the signature that Koa sets beside its cookie is not told of twice", async
 });
 
 test("the last of two cookies with one name counts", async () => {
-  expect(await found(["sid=1; Path=/; SameSite=Strict", "sid=2; Path=/; SameSite=Lax"])).toEqual([
+  expect(await found(["sid=1; Path=/; SameSite=Strict", "sid=2; Path=/; SameSite=Lax; Secure"])).toEqual([
     "ok session-cookie",
   ]);
 });
@@ -96,31 +93,60 @@ test.each([
   ["https://www.example.com/login", "https://example.com/callback", ["warning cookie-host"]],
   ["https://app.example.co.uk/login", "https://www.example.co.uk/callback", ["warning cookie-host"]],
 ])("with the cookie of an account, %s and %s: %j", async (from, to, expected) => {
-  const findings = await sessionCookie([], new URL(to), { now, hasAccount: true, login: new URL(from) });
+  const none = { login: [], others: [] };
+  const findings = await cookieFindings(none, new URL(to), { now, hasAccount: true, start: new URL(from) });
   expect(findings.map(({ level, check }) => `${level} ${check}`)).toEqual(expected);
 });
 
 test("no finding shows a cookie's value", async () => {
-  const findings = await sessionCookie(
-    cookiesOf(["sid=canary; SameSite=Strict; Path=/x"]),
-    new URL(callback),
-    { now, hasAccount: false, login: new URL(login) },
-  );
+  const pages = { login: [page(["sid=canary; SameSite=Strict; Path=/x"])], others: [] };
+  const findings = await cookieFindings(pages, new URL(callback), {
+    now,
+    hasAccount: false,
+    start: new URL(login),
+  });
   expect(JSON.stringify(findings)).not.toContain("canary");
 });
 
+const OF_A_LOGIN = "__Host-retail-pos.abcdefgh.abcdefghijklmnop=x; Path=/; HttpOnly; SameSite=Lax; Secure";
+
+test.each([
+  ["is well", "sid=1; Path=/; HttpOnly; Secure", []],
+  ["is not Secure over https", "sid=1; Path=/; HttpOnly", ["warning cookie-secure"]],
+  ["is SameSite=Strict", "sid=1; Path=/; HttpOnly; Secure; SameSite=Strict", ["warning cookie-same-site"]],
+  ["is SameSite=None without Secure", "sid=1; Path=/; HttpOnly; SameSite=None", ["warning cookie-same-site"]],
+  ["has ended at once", "sid=1; Path=/; HttpOnly; Secure; Max-Age=1", ["warning cookie-lifetime"]],
+  ["is for scripts, and so no session", "sid=1; Path=/; SameSite=Strict", []],
+])(
+  "beside a login's own cookie, a session's cookie that %s ends no login",
+  async (_name, header, expected) => {
+    for (const pages of [
+      { login: [page([OF_A_LOGIN, header])], others: [] },
+      { login: [page([OF_A_LOGIN])], others: [page([header])] },
+    ]) {
+      const circumstances = { now, hasAccount: false, start: new URL(login) };
+      const findings = await cookieFindings(pages, new URL(callback), circumstances);
+      const troubles = findings.filter(({ level }) => level !== "ok");
+      expect(troubles.map(({ level, check }) => `${level} ${check}`)).toEqual(expected);
+      for (const { check, effect } of troubles)
+        if (check !== "cookie-secure") expect(effect).toMatch(/back at the start, logged in as nobody/);
+    }
+  },
+);
+
+test("a session's cookie without Secure on https is a warning, and comes back", async () => {
+  expect(await found(["sid=1; Path=/; HttpOnly"])).toEqual(["warning cookie-secure", "ok session-cookie"]);
+});
+
 async function found(headers: string[], from = login, to = callback): Promise<string[]> {
-  const findings = await sessionCookie(cookiesOf(headers, from), new URL(to), {
-    now,
-    hasAccount: false,
-    login: new URL(from),
-  });
+  const pages = { login: [page(headers, from)], others: [] };
+  const findings = await cookieFindings(pages, new URL(to), { now, hasAccount: false, start: new URL(from) });
   return findings.map(({ level, check }) => `${level} ${check}`);
 }
 
-function cookiesOf(headers: string[], from = login): CookieFrom[] {
-  return headers.flatMap((header) => {
-    const cookie = Cookie.parse(header);
-    return cookie ? [{ header, cookie, from: new URL(from) }] : [];
-  });
+function page(cookies: string[], from = login) {
+  return {
+    url: new URL(from),
+    headers: new Headers(cookies.filter(Boolean).map((cookie) => ["set-cookie", cookie])),
+  };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { differences, redirectUri } from "./redirect-uri.js";
+import { differences } from "./differences.js";
+import { checkRedirectUri } from "./request.js";
 
 const registered = "https://app.example.com/auth/callback";
 
@@ -54,12 +55,12 @@ test.each([
   ["/callback", ["redirect-uri"]],
   ["app.example.com/callback", ["redirect-uri"]],
 ])("%s by itself", (address, expected) => {
-  const troubles = redirectUri(address, address).filter(({ level }) => level !== "ok");
+  const troubles = checkRedirectUri(address, address).filter(({ level }) => level !== "ok");
   expect(troubles.map(({ check }) => check)).toEqual(expected);
 });
 
 test("control characters do not reach the terminal", () => {
-  const found = JSON.stringify(redirectUri("https://app.example.com/\u001b[2J", registered));
+  const found = JSON.stringify(checkRedirectUri("https://app.example.com/\u001b[2J", registered));
   expect(found).not.toMatch(/\\u001b/);
   expect(found).toContain("/?[2J");
 });
