@@ -163,55 +163,6 @@ test("a caller's name is shown as text, and never with a secret in it", async ()
   expect(html).not.toContain("canary");
 });
 
-test("a refresh token that is kept is one bar; each rotation begins another where the last one ends", async () => {
-  const bars = async (rotation: "always" | "never") => {
-    const client = await startClient({ rotation });
-    let { refresh_token } = await client.login();
-    for (let count = 0; count < 2; count += 1) {
-      const next = (await (await client.refresh(refresh_token)).json()) as WireTokens;
-      refresh_token = next.refresh_token ?? refresh_token;
-    }
-    return barsOf(await timelineOf(client));
-  };
-  const kept = await bars("never");
-  expect(kept.map(({ name }) => name)).toEqual(["R1", "A1", "A2", "A3"]);
-  expect(new Set(kept.map(({ y }) => y)).size).toBe(4); // all of them live, so none may hide another
-
-  const rotated = await bars("always");
-  expect(rotated.map(({ name }) => name)).toEqual(["R1", "R2", "R3", "A1", "A2", "A3"]);
-  expect(new Set(rotated.map(({ y }) => y)).size).toBe(2);
-  const [r1, r2, r3, a1, a2] = rotated;
-  expect(r2?.x).toBeCloseTo((r1?.x ?? 0) + (r1?.width ?? 0), 1);
-  expect(r3?.x).toBeCloseTo((r2?.x ?? 0) + (r2?.width ?? 0), 1);
-  expect([a1?.x, a2?.x]).toEqual([r1?.x, r2?.x]);
-});
-
-test("each login has bars of its own", async () => {
-  const client = await startClient();
-  await client.login();
-  expect(await timelineOf(client)).not.toContain("Login 1");
-  await client.login();
-  const html = await timelineOf(client);
-  expect(html).toContain(">Login 1<");
-  expect(html).toContain(">Login 2<");
-  expect(new Set(barsOf(html).map(({ y }) => y)).size).toBe(4);
-});
-
-test("however many tokens live at once, the chart has room for the page beside it", async () => {
-  const client = await startClient({ rotation: "never" });
-  for (let count = 0; count < 6; count += 1) {
-    const { refresh_token } = await client.login();
-    await client.refresh(refresh_token);
-  }
-  const { refresh_token } = await client.login();
-  for (let count = 0; count < 7; count += 1) await client.refresh(refresh_token);
-  const html = await timelineOf(client);
-  const bars = barsOf(html);
-  expect(bars.map(({ name }) => name)).toEqual("R5 A9 A10 R6 A11 A12 R7 A17 A18 A19 A20".split(" "));
-  const all = 7 + 6 * 2 + 8;
-  expect(html).toContain(`${all - bars.length} more tokens`);
-});
-
 test("the alarm over a spent token stays until somebody has received new tokens", async () => {
   const client = await startClient();
   const { sandbox } = client;
@@ -242,7 +193,6 @@ test("it is as long as its bounds, however much happens", async () => {
   await client.refresh(first.refresh_token);
   const html = await timelineOf(client);
   expect(linesOf(html)).toHaveLength(100);
-  expect(html.match(/class="mark-/g)).toHaveLength(8);
   expect(linesOf(html)[0]).toContain("none of this store's latest");
 });
 
@@ -298,16 +248,4 @@ function linesOf(html: string): string[] {
       .replace(/\s+/g, " ")
       .trim(),
   );
-}
-
-function barsOf(html: string): { name: string; x: number; y: number; width: number }[] {
-  const bars = html.matchAll(
-    /<svg class="bar [^"]*" x="([\d.]+)%" y="(\d+)" width="([\d.]+)%"[^>]*>(?:(?!<\/svg>).)*<text[^>]*>(\w+)</gs,
-  );
-  return [...bars].map(([, x, y, width, name = ""]) => ({
-    name,
-    x: Number(x),
-    y: Number(y),
-    width: Number(width),
-  }));
 }

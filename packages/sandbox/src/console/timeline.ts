@@ -4,7 +4,6 @@ import type { Service } from "../service/service-state.js";
 import type { StoreHistory } from "../tokens/token-history.js";
 import { hasEnded } from "../tokens/token-records.js";
 import { momentOf } from "./formatting.js";
-import { timelineChart } from "./timeline-chart.js";
 import { isSpentTokenSent, openAlarm, type Step, stepsOf } from "./timeline-steps.js";
 import { tell } from "./timeline-words.js";
 
@@ -52,8 +51,7 @@ function timelineBody(service: Service, domainPrefix: string): Html {
   return html`
 <div id="timeline-body" data-changes-at="${nextEnd(history, now)}">
   ${alarm(history, now)}
-  ${timelineChart(history, steps, now)}
-  ${legend}
+  <p class="nothing">R: refresh token. A: access token. They are counted in the order of issue.</p>
   <div class="story" id="timeline-story" role="region" aria-label="What happened to the tokens, newest first" tabindex="0">
     <ol>${[...steps].reverse().map((step) => stepRow(step, now))}</ol>
   </div>
@@ -77,15 +75,6 @@ function alarm(history: StoreHistory, now: number): Html {
     <p><b>A spent refresh token was sent at ${momentOf(event.at, now)}</b> by ${tell(event).by}. It was ${name}, which ${replacedBy} had replaced. If your application does not have ${replacedBy}, it has lost this store, and only a new login brings it back.</p>
   </div>`;
 }
-
-/** R and A are said here once, for the chart and the list. */
-const legend = html`
-  <ul class="legend" aria-label="Names">
-    <li><span class="swatch refresh" aria-hidden="true"></span>R: refresh token</li>
-    <li><span class="swatch access" aria-hidden="true"></span>A: access token</li>
-    <li><span class="swatch ended" aria-hidden="true"></span>pale: ended</li>
-    <li>one step per event, not to scale</li>
-  </ul>`;
 
 function stepRow(step: Step, now: number): Html {
   const { lead, rest, by } = tell(step);

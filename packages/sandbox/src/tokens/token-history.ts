@@ -60,7 +60,6 @@ interface Remembered {
   readonly records: TokenRecords;
   readonly tokens: readonly TokenRecord[];
   readonly events: TokenEvent[];
-  logins: number;
   lastId: number;
   usedAt?: number;
 }
@@ -75,7 +74,7 @@ export function tokenHistory(grants: Grants, now: () => number, clientSecret: st
     const known = byStore.get(domainPrefix);
     if (known) return known;
     const records = tokenRecords(now);
-    const store: Remembered = { records, tokens: records.all, events: [], logins: 0, lastId: 0 };
+    const store: Remembered = { records, tokens: records.all, events: [], lastId: 0 };
     byStore.set(domainPrefix, store);
     return store;
   }
@@ -97,10 +96,10 @@ export function tokenHistory(grants: Grants, now: () => number, clientSecret: st
   }
 
   /** Answers the names, the refresh token's first if there is one. */
-  function issue({ records }: Remembered, tokens: IssuedTokens, login: number): string[] {
+  function issue({ records }: Remembered, tokens: IssuedTokens): string[] {
     const { accessToken, refreshToken, expiresAt } = tokens;
-    const refresh = refreshToken === undefined ? [] : [records.add("refresh", refreshToken, { login })];
-    return [...refresh, records.add("access", accessToken, { login, expiresAt })];
+    const refresh = refreshToken === undefined ? [] : [records.add("refresh", refreshToken)];
+    return [...refresh, records.add("access", accessToken, expiresAt)];
   }
 
   return {
@@ -108,15 +107,14 @@ export function tokenHistory(grants: Grants, now: () => number, clientSecret: st
     latestStore: () => latest,
     loggedIn(domainPrefix, tokens, by) {
       const store = storeOf(domainPrefix);
-      store.logins += 1;
       store.usedAt = now();
-      note(domainPrefix, "login", by, { issued: issue(store, tokens, store.logins) });
+      note(domainPrefix, "login", by, { issued: issue(store, tokens) });
     },
     renewed(domainPrefix, value, tokens, by) {
       const store = storeOf(domainPrefix);
       store.usedAt = now();
       const sent = store.records.find(value);
-      const issued = issue(store, tokens, sent?.login ?? 0);
+      const issued = issue(store, tokens);
       const replacedBy = tokens.refreshToken === undefined ? undefined : issued[0];
       const ended = store.records.endAllBut(accepted(grants, domainPrefix, now()), "renewed", replacedBy);
       note(domainPrefix, "renewed", by, { ...(sent && { sent }), issued, ended });

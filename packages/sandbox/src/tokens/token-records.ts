@@ -5,9 +5,6 @@ export interface TokenRecord {
   readonly kind: "access" | "refresh";
   /** "R2" is a store's second refresh token, "A3" its third access token. */
   readonly name: string;
-  /** Which login of the store it comes from, counted from 1. */
-  readonly login: number;
-  readonly issuedAt: number;
   /** When its own time is over. A refresh token has none. */
   readonly expiresAt?: number;
   /** What ended it before that, if anything did. */
@@ -23,7 +20,7 @@ export type TokenEnd = "renewed" | "expired" | "stopped" | "revoked";
 export interface TokenRecords {
   readonly all: readonly TokenRecord[];
   /** Answers its name. */
-  add(kind: TokenRecord["kind"], value: string, more: Pick<TokenRecord, "login" | "expiresAt">): string;
+  add(kind: TokenRecord["kind"], value: string, expiresAt?: number): string;
   /** The token with this value, if it is remembered. */
   find(value: string): TokenRecord | undefined;
   /** Marks every live token whose fingerprint is not among these; answers the names. */
@@ -49,10 +46,15 @@ export function tokenRecords(now: () => number): TokenRecords {
 
   return {
     all,
-    add(kind, value, more) {
+    add(kind, value, expiresAt) {
       count[kind] += 1;
       const name = `${kind === "access" ? "A" : "R"}${count[kind]}`;
-      all.push({ kind, name, fingerprint: fingerprintOf(value), issuedAt: now(), ...more });
+      all.push({
+        kind,
+        name,
+        fingerprint: fingerprintOf(value),
+        ...(expiresAt !== undefined && { expiresAt }),
+      });
       forgetOne(kind);
       return name;
     },
