@@ -8,7 +8,7 @@ import { startSandbox } from "@retail-pos/sandbox";
 import { chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiServer } from "../packages/fetch/testing/api-server.js";
-import { newCertificate } from "../packages/sandbox/src/certificate.js";
+import { newCertificate } from "./support/certificate.js";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
 import { listen } from "./support/listen.js";
 import { nodeAt } from "./support/packed/project.js";

@@ -43,7 +43,7 @@ const DEPENDENCIES: Record<string, string[]> = {
     "@types/passport-oauth2",
     "passport-oauth2",
   ],
-  sandbox: ["node-forge"],
+  sandbox: [],
   "sealed-store": ["@retail-pos/core", "jose"],
   "store-contracts": ["@retail-pos/core"],
   "store-postgres": ["@retail-pos/core"],
@@ -55,7 +55,7 @@ const DEPENDENCIES: Record<string, string[]> = {
 const BESIDES = ["LICENSE", "README.md", "package.json"];
 const BESIDES_OF: Record<string, string[]> = {
   opentelemetry: ["alerts.yml", "dashboard.json"],
-  sandbox: ["sandbox.css"],
+  sandbox: ["demo-stores.json", "sandbox.css"],
   "store-postgres": ["schema.sql"],
 };
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import httpProxy from "http-proxy";
-import { newCertificate } from "../../packages/sandbox/src/certificate.js";
+import { newCertificate } from "./certificate.js";
 
 export interface TlsProxy {
   readonly port: number;

@@ -12,8 +12,8 @@ import koaSession from "koa-session";
 import { Passport } from "passport";
 import RetailPosStrategy from "passport-retail-pos";
 import { onTestFinished } from "vitest";
+import { newCertificate } from "../../../test/support/certificate.js";
 import { listen } from "../../../test/support/listen.js";
-import { newCertificate } from "../../sandbox/src/certificate.js";
 import type { VirtualTime } from "./virtual-time.js";
 
 /** Where an application lives, and the service that it logs in to. */

@@ -1,7 +1,7 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { newCertificate } from "../../sandbox/src/certificate.js";
+import { newCertificate } from "../../../test/support/certificate.js";
 import { apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
 

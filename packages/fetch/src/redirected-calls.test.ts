@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newCertificate } from "../../sandbox/src/certificate.js";
+import { newCertificate } from "../../../test/support/certificate.js";
 
 // A redirect brings a call to a host that it has no place in: more may come than that host has connections.
 

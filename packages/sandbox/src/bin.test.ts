@@ -1,11 +1,7 @@
 import { lookup } from "node:dns/promises";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { get } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { startCommand } from "../../../test/support/command.js";
 import { startClient } from "../testing/client.js";
 
@@ -93,10 +89,10 @@ test("--help lists every flag", async () => {
     "rate-limit",
     "api-rate-limit",
     "host-per-store",
-    "tls",
     "tls-key",
     "scopes",
     "approved",
+    "products",
     "redirect-uri",
   ]) {
     expect(output()).toContain(`--${flag}`);
@@ -108,14 +104,14 @@ test.each([
   [["--port", "70000"], /port/],
   [["--rotation", "often"], /rotation/],
   [["--lifetime", "-1"], /--lifetime/],
+  [["--lifetime", "soon"], /--lifetime must be <seconds>, not "soon"/],
+  [["--products", "1001"], /products must be .*0 to 1000/],
   [["--stores", "1001"], /stores must be .*1 to 1000/],
   [["--rate-limit", "5"], /--rate-limit/],
   [["--api-rate-limit", "5/"], /--api-rate-limit/],
   [["--redirect-uri", "callback"], /redirectUri/],
   [["--scopes", 'products:"read"'], /scopes/],
   [["--tls-key", "key.pem"], /--tls-cert/],
-  [["--tls", "cert.pem", "--tls-key", "key.pem"], /leave out --tls-key/],
-  [["--port", "0", "--tls", fileURLToPath(import.meta.url)], /would overwrite .*, which is no certificate/],
   [["--tls-key", "no-such-file", "--tls-cert", "no-such-file"], /no-such-file/],
   [["--bogus"], /--bogus/],
   [["extra"], /extra/],
@@ -125,37 +121,11 @@ test.each([
   expect(output()).toMatch(words);
 });
 
-test("--tls writes the certificate that it made, also over the last one", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "retail-pos-sandbox-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "cert.pem");
-  const certificates = new Set<string>();
-  for (const _ of [1, 2]) {
-    const { output, printed } = run("--port", "0", "--tls", file);
-    await printed(/Ctrl-C/);
-    expect(output()).toContain(`NODE_EXTRA_CA_CERTS=${file}`);
-    const [url = ""] = /https:\/\/127\.0\.0\.1:\d+/.exec(output()) ?? [];
-    const ca = readFileSync(file, "utf8");
-    const status = await new Promise((resolve, reject) => {
-      get(url, { ca, agent: false }, (response) => resolve(response.resume().statusCode)).on("error", reject);
-    });
-    expect(status).toBe(200);
-    certificates.add(ca);
-  }
-  expect(certificates.size).toBe(2);
-});
-
 test("a port in use: exit code 1 and a word about why", async () => {
   const { sandbox } = await startClient();
   const { output, ended } = run("--port", new URL(sandbox.url).port);
   expect(await ended).toBe(1);
   expect(output()).toMatch(/is in use/);
-});
-
-test("the doctor, which has moved: exit code 2, and where it is", async () => {
-  const { output, ended } = run("doctor", "http://localhost:3000/auth/retail-pos");
-  expect(await ended).toBe(2);
-  expect(output()).toContain("npx @retail-pos/cli doctor");
 });
 
 function run(...flags: string[]) {

@@ -1,10 +1,9 @@
-import { X509Certificate } from "node:crypto";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { connect } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { newCertificate } from "./certificate.js";
+import { newCertificate } from "../../../test/support/certificate.js";
 import { type Sandbox, type SandboxOptions, startSandbox } from "./index.js";
 
 // Not every machine resolves *.localhost, and where it is, is known: on 127.0.0.1.
@@ -137,44 +136,13 @@ test("with tls every address is https, and the client says which store it wants 
     code: "ERR_TLS_CERT_ALTNAME_INVALID", // nothing is sent to who is somebody else
   });
   expect(sandbox.requests).toHaveLength(1);
-  expect(sandbox.certificate).toBeUndefined(); // the caller has it
+  expect(inspect(sandbox, { depth: 9 })).not.toContain("PRIVATE KEY");
 });
 
-describe("a certificate that is made at start", () => {
-  test("is for every store, and trusted by those only who were given it", async () => {
-    const sandbox = await start({ tls: true });
-    const ca = sandbox.certificate ?? "";
-    for (const { domainPrefix } of sandbox.stores) {
-      const bearer = sandbox.createPersonalToken(domainPrefix);
-      expect((await ask(`${baseUrl(sandbox, domainPrefix)}/api/products`, { bearer, ca })).status).toBe(200);
-    }
-    expect((await ask(sandbox.url, { ca })).status).toBe(200); // 127.0.0.1, where the console is
-    await expect(ask(sandbox.url)).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
-    const certificate = new X509Certificate(ca);
-    expect(certificate.verify(certificate.publicKey)).toBe(true);
-    expect(certificate.checkHost("elsewhere.localhost")).toBeUndefined();
-  });
-
-  test("is another at each start, and lasts a month", async () => {
-    const [one, other] = await Promise.all([start({ tls: true }), start({ tls: true })]);
-    const [first, second] = [one, other].map(({ certificate = "" }) => new X509Certificate(certificate));
-    expect(first?.fingerprint256).not.toBe(second?.fingerprint256);
-    expect(first?.serialNumber).not.toBe(second?.serialNumber);
-    expect(Date.parse(first?.validFrom ?? "")).toBeLessThan(Date.now());
-    expect(Date.parse(first?.validTo ?? "")).toBeGreaterThan(Date.now() + 29 * 86_400_000);
-  });
-
-  test("leaves the key in the process", async () => {
-    const sandbox = await start({ tls: true });
-    expect(sandbox.certificate).toMatch(/^-----BEGIN CERTIFICATE-----/);
-    expect(inspect(sandbox, { depth: 9 })).not.toContain("PRIVATE KEY");
-  });
-});
-
-test.each<SandboxOptions>([{}, { tls: true }])(
-  "close() ends connections on which nothing was asked yet: %o",
-  async (options) => {
-    const sandbox = await start(options);
+test.each(["http", "https"])(
+  "close() ends connections of %s on which nothing was asked yet",
+  async (protocol) => {
+    const sandbox = await start(protocol === "https" ? { tls: await newCertificate(["localhost"]) } : {});
     const socket = connect(Number(new URL(sandbox.url).port), "127.0.0.1");
     socket.resume().on("error", () => {}); // a reset is an end too
     const ended = new Promise((resolve) => socket.once("close", resolve));

@@ -9,6 +9,6 @@ export { type Application, type Sandbox, startSandbox } from "./sandbox.js";
 export type { NamedStore } from "./stores/demo-retailers.js";
 export type { Rotation } from "./tokens/grant.js";
 export type { Fault, FaultKind, FaultOptions } from "./traffic/faults.js";
-export type { ApiRateLimit } from "./traffic/rate-limiter.js";
+export type { RateLimit } from "./traffic/rate-limiter.js";
 export type { LoggedRequest } from "./traffic/request-log.js";
 export { type VirtualClock, virtualClock } from "./virtual-clock.js";

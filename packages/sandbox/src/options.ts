@@ -3,7 +3,7 @@ import { demoRetailers, type NamedStore } from "./stores/demo-retailers.js";
 import { isDomainPrefix } from "./stores/retailer-accounts.js";
 import { isScope } from "./stores/scopes.js";
 import { type Rotation, rotations } from "./tokens/grant.js";
-import type { ApiRateLimit } from "./traffic/rate-limiter.js";
+import type { RateLimit } from "./traffic/rate-limiter.js";
 
 /** Options of the sandbox; all have defaults. */
 export interface SandboxOptions {
@@ -22,27 +22,16 @@ export interface SandboxOptions {
    */
   refusesEarly?: boolean | undefined;
   /** Token requests a store may receive in one window; windows are per store. Default 300 in 300_000 ms. */
-  rateLimit?:
-    | {
-        /** How many. */
-        limit: number;
-        /** How long a window is, milliseconds. */
-        windowMs: number;
-      }
-    | undefined;
-  /** A limit of the API, per store, beside that of the token endpoint. Default: none (section 8 shows none). */
-  apiRateLimit?: ApiRateLimit | undefined;
+  rateLimit?: RateLimit | undefined;
+  /** API calls a store may receive in one window, beside its token requests. Default: no limit (section 8 shows none). */
+  apiRateLimit?: RateLimit | undefined;
   /**
    * A host for each store, as in life: `{base_url}` is `http://{domain_prefix}.localhost:<port>` instead of a path
    * below 127.0.0.1. Not every machine resolves these names: browsers do. Default false.
    */
   hostPerStore?: boolean | undefined;
-  /**
-   * Serves https. `true`: with a certificate that is made at start, for 127.0.0.1, localhost and, with `hostPerStore`,
-   * each store's host; `certificate` of the running sandbox is what clients have to trust. Or with what `node:tls`
-   * takes: at least `key` and `cert`. Default: plain http.
-   */
-  tls?: true | TlsOptions | undefined;
+  /** Serves https with what `node:tls` takes: at least `key` and `cert`. Default: plain http. */
+  tls?: TlsOptions | undefined;
   /**
    * The scopes that there are, like `["products:read", "sales:read"]`. A login then has to name at least one of them,
    * or it is answered `access_denied`; a call beyond the granted ones is a 403. Default: none, as the specification has
@@ -64,21 +53,112 @@ export interface SandboxOptions {
   clientSecret?: string | undefined;
   /** The stores there are: your own, or how many, 1 to 1000. Default: six of different trades. */
   stores?: readonly NamedStore[] | number | undefined;
+  /** How many products each store has, 0 to 1000. Default: the six or seven of its trade. */
+  products?: number | undefined;
 }
 
-/** What may be left out altogether. */
-type Absent = "tls" | "apiRateLimit";
+type Given = { [name in keyof SandboxOptions]-?: Exclude<SandboxOptions[name], undefined> };
+/** They have no value by default. */
+type Optional = "apiRateLimit" | "tls" | "products";
 
-/** The others, each with a value. */
-type Filled = {
-  [name in Exclude<keyof SandboxOptions, Absent>]-?: Exclude<SandboxOptions[name], undefined>;
-};
-
-export interface Settings extends Filled {
-  readonly tls: true | TlsOptions | undefined;
-  readonly apiRateLimit: Required<ApiRateLimit> | undefined;
+/** The options with their defaults filled in. */
+export interface Settings extends Omit<Given, Optional | "stores">, Pick<SandboxOptions, Optional> {
   readonly stores: readonly NamedStore[];
 }
+
+/** What an option may be. */
+interface Kind<T> {
+  /** Completes the sentence "The option must be ...". */
+  readonly shape: string;
+  /** The value may be anything: TypeScript is not what callers use alone. */
+  readonly holds: (value: T) => boolean;
+  /** What stands behind its flag on the command line; absent: nothing, and the value is true. */
+  readonly usage?: string;
+  /** The value of that text, undefined if it cannot be read. Default: the text itself. */
+  readonly parse?: (text: string) => T | undefined;
+}
+
+const isWhole = (value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
+const isText = (value: unknown): boolean => typeof value === "string" && value.length > 0;
+const areDifferent = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+const readWhole = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
+const readSeconds = (text: string): number | undefined => readWhole(text) && Number(text) * 1000;
+
+const whole = (least: number, most: number): Kind<number> => ({
+  shape: `a whole number from ${least} to ${most}`,
+  holds: (value) => isWhole(value, least, most),
+  usage: "<number>",
+  parse: readWhole,
+});
+
+const lifetime: Kind<number> = {
+  shape: "a whole number of milliseconds, at least 1000",
+  holds: (value) => isWhole(value, 1000),
+  usage: "<seconds>",
+  parse: readSeconds,
+};
+
+const rateLimit: Kind<RateLimit> = {
+  shape: "{ limit, windowMs }, two whole numbers, at least 1",
+  holds: (value) => isWhole(value?.limit, 1) && isWhole(value?.windowMs, 1),
+  usage: "<n/seconds>",
+  parse: readRateLimit,
+};
+
+function readRateLimit(text: string): RateLimit | undefined {
+  const [, limit, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(text) ?? [];
+  return limit && seconds ? { limit: Number(limit), windowMs: Number(seconds) * 1000 } : undefined;
+}
+
+const rotation: Kind<Rotation> = {
+  shape: '"always", "never" or "sometimes"',
+  holds: (value) => rotations.includes(value),
+  usage: "<how>",
+};
+
+const yesOrNo: Kind<boolean> = { shape: "true or false", holds: (value) => typeof value === "boolean" };
+
+const text: Kind<string> = {
+  shape: "a string that is not empty",
+  holds: isText,
+  usage: "<text>",
+};
+
+const callbackAddress: Kind<string> = {
+  shape: "an absolute http(s) URL without a fragment", // RFC 6749 3.1.2
+  holds: (value) => isText(value) && /^https?:[^#]*$/i.test(value) && URL.canParse(value),
+  usage: "<url>",
+};
+
+const scopeNames: Kind<readonly string[]> = {
+  shape: "a list of different texts without spaces, quotes and backslashes",
+  holds: (value) => Array.isArray(value) && value.every(isScope) && areDifferent(value),
+  usage: "<list>",
+  parse: (given) => given.split(/[ ,]+/).filter(Boolean),
+};
+
+const stores: Kind<readonly NamedStore[] | number> = {
+  shape: "a number from 1 to 1000, or a list of { domainPrefix, name }, each with a DNS label of its own",
+  holds: (value) => (Array.isArray(value) ? areStores(value) : isWhole(value, 1, 1000)),
+  usage: "<number>",
+  parse: readWhole,
+};
+
+const areStores = (list: readonly NamedStore[]): boolean =>
+  list.length > 0 &&
+  list.every((store) => isDomainPrefix(store?.domainPrefix) && isText(store.name)) &&
+  areDifferent(list.map(({ domainPrefix }) => domainPrefix));
+
+const tls: Kind<TlsOptions> = {
+  shape: "what node:tls takes, with key and cert",
+  holds: (value) => typeof value === "object" && value !== null && "key" in value && "cert" in value,
+};
+
+const clock: Kind<() => number> = {
+  shape: "a function that returns epoch milliseconds",
+  holds: (value) => typeof value === "function",
+};
 
 export const demoApplication = {
   clientId: "sandbox-application",
@@ -86,136 +166,75 @@ export const demoApplication = {
   redirectUri: "http://localhost:3000/auth/retail-pos/callback",
 } as const;
 
+interface Option<T> {
+  readonly kind: Kind<T>;
+  readonly default?: T;
+  /** For `--help`; absent: the command line does not have it. */
+  readonly help?: string;
+}
+
 /**
- * The limit is far above what a client needs that asks once per expiry (section 8), and low enough to be met by a test.
+ * Every option, in the order of `--help`. The rate limit is far above what a client needs that asks once per expiry
+ * (section 8), and low enough to be met by a test.
  */
-const defaults: Settings = {
-  ...demoApplication,
-  port: 0,
-  rotation: "always",
-  lifetimeMs: 86_400_000,
-  refusesEarly: false,
-  rateLimit: { limit: 300, windowMs: 300_000 },
-  apiRateLimit: undefined,
-  hostPerStore: false,
-  tls: undefined,
-  scopes: [],
-  approved: false,
-  clock: Date.now,
-  stores: demoRetailers(6),
+export const schema: { readonly [name in keyof Given]: Option<Given[name]> } = {
+  port: { kind: whole(0, 65_535), default: 0, help: "port to listen on, 0 for any (default 4010)" },
+  rotation: {
+    kind: rotation,
+    default: "always",
+    help: "refresh tokens rotate: always (default), never, sometimes",
+  },
+  lifetimeMs: { kind: lifetime, default: 86_400_000, help: "how long access tokens live (default 86400)" },
+  refusesEarly: { kind: yesOrNo, default: false, help: "refuse a refresh while the access token lives" },
+  rateLimit: {
+    kind: rateLimit,
+    default: { limit: 300, windowMs: 300_000 },
+    help: "token requests per store and window (default 300/300)",
+  },
+  apiRateLimit: { kind: rateLimit, help: "API calls per store and window (default no limit)" },
+  hostPerStore: { kind: yesOrNo, default: false, help: "a host for each store: {domain_prefix}.localhost" },
+  tls: { kind: tls },
+  scopes: { kind: scopeNames, default: [], help: 'scopes there are, like "products:read sales:read"' },
+  approved: { kind: yesOrNo, default: false, help: "the application is approved: no limit of 30 stores" },
+  clock: { kind: clock, default: Date.now },
+  stores: { kind: stores, default: 6, help: "how many stores there are, 1 to 1000 (default 6)" },
+  products: { kind: whole(0, 1000), help: "how many products each store has, 0 to 1000 (default 6 or 7)" },
+  redirectUri: {
+    kind: callbackAddress,
+    default: demoApplication.redirectUri,
+    help: "where logins come back",
+  },
+  clientId: { kind: text, default: demoApplication.clientId, help: "(default sandbox-application)" },
+  clientSecret: {
+    kind: text,
+    default: demoApplication.clientSecret,
+    help: "(default sandbox-application-secret)",
+  },
 };
 
 /** Fills in the defaults. Throws a TypeError naming the first option that makes no sense. */
 export function readOptions(options: SandboxOptions): Settings {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
   for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(defaults, name)) throw new TypeError(`${name} is not an option of startSandbox`);
+    if (!Object.hasOwn(schema, name)) throw new TypeError(`${name} is not an option of startSandbox`);
   }
-  // An `undefined` would otherwise take the default's place.
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const settings: Given = { ...defaults, ...given };
-  checkService(settings);
-  checkAddress(settings);
-  checkApplication(settings);
+  const given = options as Record<string, unknown>;
+  const entries = Object.entries(schema as Record<string, Option<unknown>>).map(([name, option]) => {
+    const value = given[name];
+    if (value === undefined) return [name, option.default];
+    if (!option.kind.holds(value)) throw new TypeError(`${name} must be ${option.kind.shape}`);
+    return [name, value];
+  });
+  // Copies: the caller may change its own objects later.
+  const settings = Object.fromEntries(entries) as Omit<Settings, "stores"> & Pick<Given, "stores">;
   return {
     ...settings,
-    tls: settings.tls,
     rateLimit: { ...settings.rateLimit },
-    apiRateLimit: readApiRateLimit(settings.apiRateLimit),
-    scopes: readScopeNames(settings.scopes),
-    stores: readStores(settings.stores),
+    apiRateLimit: settings.apiRateLimit && { ...settings.apiRateLimit },
+    scopes: [...settings.scopes],
+    stores:
+      typeof settings.stores === "number"
+        ? demoRetailers(settings.stores)
+        : settings.stores.map(({ domainPrefix, name }) => ({ domainPrefix, name })),
   };
-}
-
-/** The defaults filled in, and nothing checked yet. */
-type Given = Filled & Pick<SandboxOptions, Absent>;
-
-function checkAddress({ port, hostPerStore, tls }: Given): void {
-  check("port", isWhole(port) && port >= 0 && port <= 65_535, "a whole number from 0 to 65535");
-  check("hostPerStore", typeof hostPerStore === "boolean", "true or false");
-  const isTls = typeof tls === "object" && tls !== null && "key" in tls && "cert" in tls;
-  check("tls", tls === undefined || tls === true || isTls, "true, or what node:tls takes, with key and cert");
-}
-
-function checkService(given: Given): void {
-  const { rotation, lifetimeMs, refusesEarly, rateLimit, approved, clock } = given;
-  check("rotation", rotations.includes(rotation), '"always", "never" or "sometimes"');
-  check(
-    "lifetimeMs",
-    isWhole(lifetimeMs) && lifetimeMs >= 1000,
-    "a whole number of milliseconds, at least 1000",
-  );
-  check("refusesEarly", typeof refusesEarly === "boolean", "true or false");
-  checkRateLimit("rateLimit", rateLimit);
-  check("approved", typeof approved === "boolean", "true or false");
-  check("clock", typeof clock === "function", "a function that returns epoch milliseconds");
-}
-
-function checkRateLimit(option: string, value: { limit: number; windowMs: number }): void {
-  check(option, typeof value === "object" && value !== null, "{ limit, windowMs }");
-  check(`${option}.limit`, isWhole(value.limit) && value.limit >= 1, "a whole number, at least 1");
-  check(
-    `${option}.windowMs`,
-    isWhole(value.windowMs) && value.windowMs >= 1,
-    "a whole number of milliseconds",
-  );
-}
-
-function readApiRateLimit(value: ApiRateLimit | undefined): Settings["apiRateLimit"] {
-  if (value === undefined) return undefined;
-  checkRateLimit("apiRateLimit", value);
-  const { limit, windowMs, retryAfter = "seconds", headers = true } = value;
-  const isKnown = ["seconds", "date", "none"].includes(retryAfter);
-  check("apiRateLimit.retryAfter", isKnown, '"seconds", "date" or "none"');
-  check("apiRateLimit.headers", typeof headers === "boolean", "true or false");
-  return { limit, windowMs, retryAfter, headers };
-}
-
-function checkApplication({ clientId, clientSecret, redirectUri }: Given): void {
-  check("clientId", isText(clientId), "a string that is not empty");
-  check("clientSecret", isText(clientSecret), "a string that is not empty");
-  check(
-    "redirectUri",
-    isText(redirectUri) && isCallbackAddress(redirectUri),
-    "an absolute http(s) URL without a fragment",
-  );
-}
-
-function readScopeNames(scopes: readonly string[]): readonly string[] {
-  check("scopes", Array.isArray(scopes), 'a list like ["products:read", "sales:read"]');
-  check("scopes", scopes.every(isScope), "given printable texts without spaces, quotes and backslashes");
-  check("scopes", new Set(scopes).size === scopes.length, "given each once");
-  return [...scopes];
-}
-
-function readStores(stores: readonly NamedStore[] | number): readonly NamedStore[] {
-  if (typeof stores === "number") {
-    check("stores", isWhole(stores) && stores >= 1 && stores <= 1000, "a number from 1 to 1000, or a list");
-    return demoRetailers(stores);
-  }
-  check(
-    "stores",
-    Array.isArray(stores) && stores.length > 0,
-    "a number, or a list of { domainPrefix, name }",
-  );
-  for (const store of stores) {
-    check("stores", isDomainPrefix(store?.domainPrefix), "given lower-case DNS labels as domainPrefix");
-    check("stores", isText(store.name), "given a name each");
-  }
-  const distinct = new Set(stores.map((store) => store.domainPrefix));
-  check("stores", distinct.size === stores.length, "given a different domainPrefix each");
-  return stores.map(({ domainPrefix, name }) => ({ domainPrefix, name }));
-}
-
-function check(option: string, holds: boolean, shape: string): void {
-  if (!holds) throw new TypeError(`${option} must be ${shape}`);
-}
-
-const isWhole = (value: unknown): boolean => Number.isSafeInteger(value);
-const isText = (value: unknown): boolean => typeof value === "string" && value.length > 0;
-
-/** RFC 6749 3.1.2: absolute, and no fragment. */
-function isCallbackAddress(text: string): boolean {
-  if (!URL.canParse(text) || text.includes("#")) return false;
-  return ["http:", "https:"].includes(new URL(text).protocol);
 }

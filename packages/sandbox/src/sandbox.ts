@@ -1,11 +1,9 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import type { TlsOptions } from "node:tls";
-import { newCertificate } from "./certificate.js";
 import { openConsole } from "./console/console.js";
 import { type Controls, newControls } from "./controls.js";
-import { readOptions, type SandboxOptions, type Settings } from "./options.js";
+import { readOptions, type SandboxOptions } from "./options.js";
 import { route } from "./service/routes.js";
 import { newService } from "./service/service-state.js";
 import type { NamedStore } from "./stores/demo-retailers.js";
@@ -22,8 +20,6 @@ export interface Sandbox extends Controls {
   readonly application: Application;
   /** The stores there are. */
   readonly stores: readonly NamedStore[];
-  /** The certificate that was made at start (`tls: true`), PEM: what clients have to trust. */
-  readonly certificate: string | undefined;
   /** How many connections were opened to it, the console's too. */
   readonly connectionsOpened: number;
   /** Ends the service and every connection, also those held open. May be called again. */
@@ -48,8 +44,7 @@ export interface Application {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = readOptions(options);
-  const tls = await tlsOf(settings);
-  const server = tls ? createTlsServer(tls) : createServer();
+  const server = settings.tls ? createTlsServer(settings.tls) : createServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   let connectionsOpened = 0;
   const open = new Set<Socket>();
@@ -66,7 +61,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const { url, authUrl, baseUrl } = service.addresses;
   const { clientId, clientSecret, redirectUri, stores } = settings;
-  const certificate = settings.tls === true ? tls?.cert?.toString() : undefined;
   const application = { clientId, clientSecret, redirectUri };
   // Assigned onto the controls, not spread out of them: `requests` is a getter.
   Object.assign(controls, {
@@ -75,19 +69,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     baseUrl,
     application,
     stores,
-    certificate,
     close: closing(server, open),
   });
   return Object.defineProperty(controls, "connectionsOpened", {
     get: () => connectionsOpened,
     enumerable: true,
   }) as Sandbox;
-}
-
-async function tlsOf({ tls, hostPerStore, stores }: Settings): Promise<TlsOptions | undefined> {
-  if (tls !== true) return tls;
-  const hosts = hostPerStore ? stores.map(({ domainPrefix }) => `${domainPrefix}.localhost`) : [];
-  return newCertificate(["localhost", ...hosts]);
 }
 
 /** As long as common proxies in front of a service; Node's own five seconds are shorter than a client's patience. */

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { startClient } from "../../testing/client.js";
-import { type ApiRateLimit, virtualClock } from "../index.js";
+import { type RateLimit, virtualClock } from "../index.js";
 
 const NOW = Date.parse("2030-01-01T12:00:00.400Z");
 
-async function start(more: Partial<ApiRateLimit> = {}) {
+async function start(more: Partial<RateLimit> = {}) {
   const clock = virtualClock(NOW);
   const client = await startClient({ clock, apiRateLimit: { limit: 2, windowMs: 10_000, ...more } });
   const { access_token } = await client.login();
@@ -31,25 +31,6 @@ test("a window is counted down, and a call over the limit is a 429 that says whe
   ]);
   clock.advance(10_000);
   expect((await call()).status).toBe(200);
-});
-
-test.each([
-  ["date" as const, "Tue, 01 Jan 2030 12:00:11 GMT"],
-  ["seconds" as const, "10"],
-  ["none" as const, null],
-])("Retry-After as %s", async (retryAfter, expected) => {
-  const { call } = await start({ limit: 1, retryAfter });
-  await call();
-  expect(limitOf(await call()).retryAfter).toBe(expected);
-});
-
-test("without headers an answer says nothing of the window", async () => {
-  const { call } = await start({ limit: 1, headers: false });
-  const nothing = { limit: null, remaining: null, reset: null };
-  expect([limitOf(await call()), limitOf(await call())]).toEqual([
-    { ...nothing, status: 200, retryAfter: null },
-    { ...nothing, status: 429, retryAfter: "10" },
-  ]);
 });
 
 test("a call over the limit is not done", async () => {

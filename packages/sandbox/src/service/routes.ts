@@ -84,13 +84,9 @@ async function answerStore(
 
 async function answerApi(service: Service, exchange: StoreExchange, path: readonly string[]): Promise<void> {
   const { retailer, request } = exchange;
-  const { apiRateLimit } = service.settings;
   const window = service.apiRateLimiter?.count(retailer.domainPrefix);
-  const inWindow = apiRateLimit?.headers && window ? { ...exchange, window } : exchange;
-  return answerFaulty(service, inWindow, () =>
-    apiRateLimit && window?.exceeded
-      ? tooManyCalls(apiRateLimit, window, service.now())
-      : callApi(service, retailer, path, request),
+  return answerFaulty(service, window ? { ...exchange, window } : exchange, () =>
+    window?.exceeded ? tooManyCalls(window, service.now()) : callApi(service, retailer, path, request),
   );
 }
 

@@ -25,6 +25,31 @@ test("every store has products of its own", async () => {
   }
 });
 
+test("a store has as many products as it was asked for, on as many pages", async () => {
+  const client = await startClient({ products: 250 });
+  const { access_token } = await client.login();
+  const pages: Page[] = [];
+  for (const page of [1, 2, 3, 4])
+    pages.push(
+      (await (await client.call(`/api/products?page=${page}&page_size=100`, access_token)).json()) as Page,
+    );
+  expect(pages.map(({ data }) => data.length)).toEqual([100, 100, 50, 0]);
+  const products = pages.flatMap(({ data }) => data);
+  for (const name of ["id", "sku", "name"] as const)
+    expect(new Set(products.map((product) => product[name])).size).toBe(250);
+  const last = await client.call(`/api/products/${products.at(-1)?.id}`, access_token);
+  expect(await last.json()).toEqual({ data: products.at(-1) });
+});
+
+test("a store may have no products at all", async () => {
+  const client = await startClient({ products: 0 });
+  const { access_token } = await client.login();
+  expect(await (await client.call("/api/products", access_token)).json()).toMatchObject({
+    data: [],
+    total: 0,
+  });
+});
+
 test("a sale can be posted and read again", async () => {
   const client = await startClient();
   const { access_token } = await client.login();
@@ -122,7 +147,7 @@ test("the API has no rate limit headers", async () => {
 });
 
 interface Page {
-  data: { id: string }[];
+  data: { id: string; sku: string; name: string }[];
 }
 
 function json(body: string): RequestInit {

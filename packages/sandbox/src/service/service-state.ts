@@ -58,7 +58,7 @@ export function newService(settings: Settings, port: number): Service {
     addresses: addressesAt(settings, port),
     now,
     watchers,
-    retailers: retailerAccounts(settings.stores),
+    retailers: retailerAccounts(settings.stores, settings.products),
     consents: pendingConsents(now),
     codes: authorizationCodes(now),
     grants,

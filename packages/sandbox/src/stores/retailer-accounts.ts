@@ -28,8 +28,13 @@ export interface Retailers {
 /** Section 8: stores an application marked Not Approved can connect to. */
 export const notApprovedLimit = 30;
 
-export function retailerAccounts(stores: readonly NamedStore[]): Retailers {
-  const byPrefix = new Map(stores.map((store, index) => [store.domainPrefix, openAccount(store, index)]));
+/** @param products how many each store has; default: those of its trade. */
+export function retailerAccounts(stores: readonly NamedStore[], products?: number): Retailers {
+  const accounts = stores.map(({ domainPrefix, name }, index): [string, Retailer] => [
+    domainPrefix,
+    { domainPrefix, name, products: productsOf(domainPrefix, index, products), sales: [] },
+  ]);
+  const byPrefix = new Map(accounts);
   // A DNS label has no letter case. `String`, because JavaScript and the console may pass anything.
   const find = (domainPrefix: string) => byPrefix.get(String(domainPrefix).toLowerCase());
   return {
@@ -59,8 +64,4 @@ export function connectedCount(retailers: Retailers): number {
 /** One lower-case DNS label. */
 export function isDomainPrefix(text: unknown): text is string {
   return typeof text === "string" && /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
-}
-
-function openAccount({ domainPrefix, name }: NamedStore, index: number): Retailer {
-  return { domainPrefix, name, products: productsOf(domainPrefix, index), sales: [] };
 }

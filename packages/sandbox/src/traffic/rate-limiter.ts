@@ -1,15 +1,10 @@
 import { type Answer, jsonAnswer } from "../http/http.js";
 
-/** How often the API of one store may be called, and how its answers say so. */
-export interface ApiRateLimit {
-  /** How many calls in one window; one more is answered 429. */
+/** How many requests of one store are served in one window. One more is answered 429. */
+export interface RateLimit {
   limit: number;
   /** How long a window is, milliseconds. */
   windowMs: number;
-  /** How a 429 says when to come back: `Retry-After` in seconds (default), as a date, or not at all. */
-  retryAfter?: "seconds" | "date" | "none";
-  /** Whether every answer carries the three `X-RateLimit` headers that the token endpoint has. Default true. */
-  headers?: boolean;
 }
 
 /** A retailer's current window, with this request counted. */
@@ -39,10 +34,7 @@ export interface RateLimiter {
   rememberedUntil(domainPrefix: string): number | undefined;
 }
 
-export function rateLimiter(
-  { limit, windowMs }: { limit: number; windowMs: number },
-  now: () => number,
-): RateLimiter {
+export function rateLimiter({ limit, windowMs }: RateLimit, now: () => number): RateLimiter {
   const windows = new Map<string, { used: number; resetAt: number }>();
   const toldUntil = new Map<string, number>();
 
@@ -100,14 +92,7 @@ export function withRateLimit(answer: Answer, window: RateWindow): Answer {
 }
 
 /** A call that went over the API's limit: nothing of it was done. */
-export function tooManyCalls(
-  { retryAfter }: Required<ApiRateLimit>,
-  { resetAt }: RateWindow,
-  now: number,
-): Answer {
-  // Rounded up, as the reset is.
-  const seconds = String(Math.ceil((resetAt - now) / 1000));
-  const date = new Date(Math.ceil(resetAt / 1000) * 1000).toUTCString();
-  const said = { seconds: { "Retry-After": seconds }, date: { "Retry-After": date }, none: {} }[retryAfter];
-  return jsonAnswer(429, { error: "rate_limited" }, said);
+export function tooManyCalls({ resetAt }: RateWindow, now: number): Answer {
+  const seconds = Math.ceil((resetAt - now) / 1000); // rounded up, as the reset is
+  return jsonAnswer(429, { error: "rate_limited" }, { "Retry-After": String(seconds) });
 }
