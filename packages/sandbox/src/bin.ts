@@ -70,29 +70,21 @@ function readTls({ "tls-key": key, "tls-cert": cert }: Record<string, unknown>):
   return { tls: { key: readFileSync(String(key)), cert: readFileSync(String(cert)) } };
 }
 
-function welcome({ url, authUrl, baseUrl, application }: Sandbox, options: SandboxOptions): string {
-  const isOwn = options.clientSecret !== undefined;
-  const scope = options.scopes?.join(" ");
-  const secret = isOwn ? "(as you gave it)" : application.clientSecret;
+function welcome({ url, authUrl, baseUrl, application }: Sandbox, { clientSecret, scopes }: SandboxOptions) {
+  // A secret that somebody set is not shown: others may look at the screen.
+  const secret = clientSecret === undefined ? application.clientSecret : "# the one you gave";
   return `
   Retail POS sandbox
 
   Console        ${url}
 
-  Your application's settings
-    authUrl      ${authUrl}
-    baseUrl      ${baseUrl}
-    clientId     ${application.clientId}
-    clientSecret ${secret}
-    redirectUri  ${application.redirectUri}${scope ? `\n    scope        ${scope}` : ""}
-
-  The same for a .env, which node --env-file=.env app.js reads
+  Your application's settings, for a .env, which node --env-file=.env app.js reads
 
 RETAIL_POS_AUTH_URL=${authUrl}
 RETAIL_POS_BASE_URL=${baseUrl}
 RETAIL_POS_CLIENT_ID=${application.clientId}
-RETAIL_POS_CLIENT_SECRET=${isOwn ? "" : secret}
-RETAIL_POS_REDIRECT_URI=${application.redirectUri}${scope ? `\nRETAIL_POS_SCOPE="${scope}"` : ""}
+RETAIL_POS_CLIENT_SECRET=${secret}
+RETAIL_POS_REDIRECT_URI=${application.redirectUri}${scopes ? `\nRETAIL_POS_SCOPE="${scopes.join(" ")}"` : ""}
 
   Ctrl-C ends it.
 
@@ -102,8 +94,8 @@ RETAIL_POS_REDIRECT_URI=${application.redirectUri}${scope ? `\nRETAIL_POS_SCOPE=
 /** Browsers resolve these names by themselves, many systems do not: an application would only see `ENOTFOUND`. */
 async function warnOfUnknownHosts({ stores }: Sandbox): Promise<void> {
   const all = stores.map(({ domainPrefix }) => `${domainPrefix}.localhost`);
-  const known = await Promise.all(all.map(isKnown));
-  const hosts = all.filter((_, index) => !known[index]);
+  const found = await Promise.allSettled(all.map((host) => lookup(host)));
+  const hosts = all.filter((_, index) => found[index]?.status === "rejected");
   const [first] = hosts;
   if (first === undefined) return;
   const lines: string[] = [];
@@ -115,13 +107,6 @@ async function warnOfUnknownHosts({ stores }: Sandbox): Promise<void> {
 ${lines.join("\n")}
 
 `);
-}
-
-async function isKnown(host: string): Promise<boolean> {
-  return lookup(host).then(
-    () => true,
-    () => false,
-  );
 }
 
 function fail(message: string, exitCode: number): never {

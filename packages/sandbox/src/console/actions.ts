@@ -9,7 +9,8 @@ import {
 } from "../http/http.js";
 import { isSameSecret } from "../secrets.js";
 import type { Service } from "../service/service-state.js";
-import { timeOfDay } from "./formatting.js";
+import type { FaultKind } from "../traffic/faults.js";
+import { endpointNames, faultWords, timeOfDay } from "./formatting.js";
 
 /** The result of a pressed button. */
 interface Done {
@@ -43,15 +44,16 @@ const actions: Record<string, Action> = {
     controls.limit(domainPrefix, 60_000);
     return { said: "The token endpoint answers 429 for a minute." };
   },
-  fail({ controls, domainPrefix }) {
-    controls.fault(500, { domainPrefix, times: Number.POSITIVE_INFINITY });
-    return { said: "The token endpoint answers 500 until you heal it." };
-  },
+  tokenAnswers500: failing("token", 500),
+  apiAnswers401: failing("api", 401),
+  apiAnswers429: failing("api", 429),
+  apiAnswers500: failing("api", 500),
+  apiIsSilent: failing("api", "silence"),
   heal({ service, controls, domainPrefix }) {
     controls.clearFaults(domainPrefix);
     const until = service.rateLimiter.rememberedUntil(domainPrefix);
     const memory = until === undefined ? "" : ` The application remembers the 429 until ${timeOfDay(until)}.`;
-    return { said: `Healed: the token endpoint answers as it should.${memory}` };
+    return { said: `Healed: token endpoint and API answer as they should.${memory}` };
   },
   createPersonalToken({ controls, domainPrefix, user }) {
     return {
@@ -64,6 +66,13 @@ const actions: Record<string, Action> = {
     return { said: `Password of ${user} reset. ${plural(count, "personal token")} deleted.` };
   },
 };
+
+function failing(endpoint: keyof typeof endpointNames, kind: FaultKind): Action {
+  return ({ controls, domainPrefix }) => {
+    controls.fault(kind, { domainPrefix, endpoint, times: Number.POSITIVE_INFINITY });
+    return { said: `${endpointNames[endpoint]}: ${faultWords(kind)}, until you press "Heal".` };
+  };
+}
 
 /** A press of a button: the same as a call from code, with words for the person. */
 export function act(service: Service, controls: Controls, pageToken: string, request: Incoming): Answer {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Client, startClient } from "../../testing/client.js";
 import { virtualClock } from "../index.js";
 
@@ -67,7 +67,16 @@ const buttons: [
   ["expire", undefined, async (c) => c.sandbox.liveTokens(c.store).access, 0],
   ["refuse", undefined, async (c) => c.sandbox.liveTokens(c.store).refresh, 0],
   ["limit", undefined, async (c) => (await c.post({})).status, 429],
-  ["fail", undefined, async (c) => [(await c.post({})).status, (await c.post({})).status], [500, 500]],
+  [
+    "tokenAnswers500",
+    undefined,
+    async (c) => [(await c.post({})).status, (await c.post({})).status],
+    [500, 500],
+  ],
+  ["apiAnswers401", undefined, apiStatuses, [401, 401]],
+  ["apiAnswers429", undefined, apiStatuses, [429, 429]],
+  ["apiAnswers500", undefined, apiStatuses, [500, 500]],
+  ["apiIsSilent", undefined, apiStatuses, ["silent", "silent"]],
   ["createPersonalToken", "manager", async (c, token) => c.sandbox.accepts(c.store, token), true],
   ["resetPassword", "owner", async (c) => c.sandbox.liveTokens(c.store).personal, 0],
 ];
@@ -83,8 +92,23 @@ for (const [action, user, effect, expected] of buttons) {
     expect(await effect(client, token ?? "")).toEqual(expected);
     await press(client, { action: "heal", domainPrefix: client.store });
     expect((await client.exchange(client.codeFor())).status).toBe(200);
+    expect(await apiStatuses(client)).toEqual([200, 200]);
   });
 }
+
+test("while the API answers with a fault, its other buttons are disabled, and the token endpoint's are not", async () => {
+  const client = await startClient({ stores: 1 });
+  const disabled = async () =>
+    [...(await textOf(client, "/")).matchAll(/data-action="(api\w+|token\w+)" class="" disabled/g)].map(
+      ([, action]) => action,
+    );
+  expect(await disabled()).toEqual([]);
+  await press(client, { action: "apiAnswers500", domainPrefix: client.store });
+  expect(await disabled()).toEqual(["apiAnswers401", "apiAnswers429", "apiAnswers500", "apiIsSilent"]);
+  await press(client, { action: "heal", domainPrefix: client.store });
+  await press(client, { action: "tokenAnswers500", domainPrefix: client.store });
+  expect(await disabled()).toEqual(["tokenAnswers500"]);
+});
 
 test("after heal it says until when the application remembers a 429, until it asks again", async () => {
   const clock = virtualClock();
@@ -204,4 +228,21 @@ async function readUntil(response: Response, isEnough: (text: string) => boolean
     if (isEnough(text)) break;
   }
   return text;
+}
+
+/** What two calls of the API are answered. */
+async function apiStatuses({ sandbox, call, store }: Client): Promise<(number | "silent")[]> {
+  const bearer = sandbox.createPersonalToken(store);
+  const status = async () => {
+    const { length } = sandbox.requests;
+    const leaving = new AbortController();
+    const answer = call("/api/retailer", bearer, { signal: leaving.signal }).then(
+      (response) => response.status,
+      () => "silent" as const,
+    );
+    await vi.waitFor(() => expect(sandbox.requests).toHaveLength(length + 1));
+    if (sandbox.requests.at(-1)?.fault === "silence") leaving.abort();
+    return answer;
+  };
+  return [await status(), await status()];
 }

@@ -1,5 +1,6 @@
 import { type Html, html } from "../http/html.js";
 import type { Service } from "../service/service-state.js";
+import type { FaultKind } from "../traffic/faults.js";
 
 /** The time that is left. The browser script counts on from `data-until`. */
 export function countdown({ now }: Service, untilAt: number, afterwards: string, fromAt?: number): Html {
@@ -43,4 +44,20 @@ function clockWords(ms: number): string {
   );
   const hours = Math.floor(seconds / 3600);
   return hours > 0 ? `${hours}:${parts.join(":")}` : parts.join(":");
+}
+
+export const endpointNames = { token: "Token endpoint", api: "API" };
+
+export function faultWords(kind: FaultKind): string {
+  if (typeof kind === "number") return `answers ${kind}`;
+  const words = {
+    silence: "never answers",
+    reset: "resets the connection",
+    html: "answers with a page of HTML",
+    redirect: "redirects elsewhere",
+    half: "breaks off in the middle of an answer",
+    late: "holds its answer back",
+    "reset-after": "does the work, then resets the connection",
+  };
+  return words[kind];
 }

@@ -2,10 +2,9 @@ import { type Html, html } from "../http/html.js";
 import type { Service } from "../service/service-state.js";
 import type { Retailer } from "../stores/retailer-accounts.js";
 import { type Grant, isUsable } from "../tokens/grant.js";
-import { type PersonalToken, users } from "../tokens/personal-tokens.js";
+import { users } from "../tokens/personal-tokens.js";
 import type { TokenEvent } from "../tokens/token-history.js";
-import type { FaultKind } from "../traffic/faults.js";
-import { countdown, masked, momentOf, timeOfDay } from "./formatting.js";
+import { countdown, endpointNames, faultWords, masked, momentOf, timeOfDay } from "./formatting.js";
 import { openAlarm } from "./timeline-steps.js";
 
 /** One store: the tokens of its newest login, the faults that were asked for, and the buttons for them. */
@@ -37,24 +36,17 @@ export function storeCard(service: Service, prefix: string): Html {
  * it. The newest login decides: earlier ones may live on, but the client has the newest.
  */
 function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Grant | undefined) {
-  if (newest && isUsable(newest)) {
-    const isSuspect = alarmOf(service, domainPrefix) !== undefined;
-    return isSuspect
-      ? { className: "bad", words: "May be lost", hint: "" }
-      : { className: "good", words: "Has access", hint: "" };
-  }
-  if (newest) return { className: "bad", words: "Login needed", hint: "" };
+  if (newest && !isUsable(newest)) return { className: "bad", words: "Login needed" };
+  if (newest && alarmOf(service, domainPrefix)) return { className: "bad", words: "May be lost" };
+  if (newest) return { className: "good", words: "Has access" };
   if (service.codes.isWaiting(domainPrefix)) {
-    return {
-      className: "wait",
-      words: "Approved",
-      hint: "A code is on its way. It is good for ten minutes.",
-    };
+    const hint = "A code is on its way. It is good for ten minutes.";
+    return { className: "wait", words: "Approved", hint };
   }
-  const hint =
-    approvedAt === undefined
-      ? "Nobody of this store has logged in yet."
-      : "Approved before, but that code was never exchanged.";
+  const isNew = approvedAt === undefined;
+  const hint = isNew
+    ? "Nobody of this store has logged in yet."
+    : "Approved before, but that code was never exchanged.";
   return { className: "none", words: "No access", hint };
 }
 
@@ -107,10 +99,10 @@ function troubles(service: Service, domainPrefix: string): Html {
   const limitedUntil = service.rateLimiter.limitedUntil(domainPrefix);
   const faults = service.faults
     .waitingFor(domainPrefix)
-    .map(({ kind, endpoint }) => html`<li>${places[endpoint]}: ${faultWords(kind)}</li>`);
+    .map(({ kind, endpoint }) => html`<li>${endpointNames[endpoint]}: ${faultWords(kind)}</li>`);
   const limited =
     limitedUntil !== undefined &&
-    html`<li>${places.token}: answers 429, ${countdown(service, limitedUntil, "over")}</li>`;
+    html`<li>${endpointNames.token}: answers 429, ${countdown(service, limitedUntil, "over")}</li>`;
   if (!limited && faults.length === 0) return remembered(service, domainPrefix);
   return html`
   <div class="troubles">
@@ -129,68 +121,60 @@ function remembered(service: Service, domainPrefix: string): Html {
 function buttons(service: Service, domainPrefix: string, newest: Grant | undefined): Html {
   // A button that would change nothing is disabled, so that nobody looks for an effect.
   const hasAccess = newest?.access.some((access) => service.now() < access.expiresAt) ?? false;
+  const failing = service.faults.waitingFor(domainPrefix).map(({ endpoint }) => endpoint);
+  const apiButton = (action: string, words: string) =>
+    button(
+      domainPrefix,
+      action,
+      html`<span class="unseen">API answers </span>${words}`,
+      !failing.includes("api"),
+    );
   return html`
   <div class="actions" role="group" aria-label="Make something go wrong">
     ${button(domainPrefix, "expire", "Expire now", hasAccess)}
     ${button(domainPrefix, "refuse", "Refuse the refresh token", newest !== undefined && isUsable(newest))}
     ${button(domainPrefix, "limit", "429 for a minute")}
-    ${button(domainPrefix, "fail", "Answer 500")}
+    ${button(domainPrefix, "tokenAnswers500", "Answer 500", !failing.includes("token"))}
+  </div>
+  <div class="actions of-api" role="group" aria-label="Make the API go wrong">
+    <span>API answers</span>
+    ${apiButton("apiAnswers401", "401")}
+    ${apiButton("apiAnswers429", "429")}
+    ${apiButton("apiAnswers500", "500")}
+    ${apiButton("apiIsSilent", "never")}
   </div>`;
 }
 
 function personalTokens({ personalTokens }: Service, domainPrefix: string): Html {
   const tokens = personalTokens.of(domainPrefix);
+  const rows = users.map(({ name, admin }) => {
+    const held = tokens.filter(({ user }) => user === name).map(({ ending }) => html` ${masked(ending)}`);
+    return html`
+      <li>
+        <span class="user">${name}<small>${admin ? (held.length > 0 ? held : "no tokens") : "not an admin"}</small></span>
+        ${admin && userButton(domainPrefix, "createPersonalToken", name, "Create token")}
+        ${admin && userButton(domainPrefix, "resetPassword", name, "Reset password")}
+      </li>`;
+  });
   return html`
   <details id="personal-${domainPrefix}">
     <summary>Personal tokens <span class="count">${tokens.length}</span></summary>
-    <ul class="users">
-      ${users.map((user) =>
-        userRow(
-          domainPrefix,
-          user,
-          tokens.filter((token) => token.user === user.name),
-        ),
-      )}
-    </ul>
+    <ul class="users">${rows}</ul>
   </details>`;
 }
 
-function userRow(
-  domainPrefix: string,
-  user: { name: string; admin: boolean },
-  tokens: readonly PersonalToken[],
-): Html {
-  const held = tokens.map((token) => html` ${masked(token.ending)}`);
-  return html`
-      <li>
-        <span class="user">${user.name}<small>${user.admin ? (tokens.length > 0 ? held : "no tokens") : "not an admin"}</small></span>
-        ${user.admin && userButton(domainPrefix, "createPersonalToken", user.name, "Create token")}
-        ${user.admin && userButton(domainPrefix, "resetPassword", user.name, "Reset password")}
-      </li>`;
-}
-
 /** Its id is the same in every version of the card, so that the browser script finds the button that had the focus. */
-function button(domainPrefix: string, action: string, words: string, enabled = true, className = ""): Html {
+function button(
+  domainPrefix: string,
+  action: string,
+  words: string | Html,
+  enabled = true,
+  className = "",
+): Html {
   return html`<button type="button" id="${action}-${domainPrefix}" data-action="${action}" class="${className}" ${!enabled && html`disabled`}>${words}</button>`;
 }
 
 /** Each user has buttons with the same words, so the label for screen readers adds the name. */
 function userButton(domainPrefix: string, action: string, user: string, words: string): Html {
   return html`<button type="button" id="${action}-${user}-${domainPrefix}" data-action="${action}" data-user="${user}" aria-label="${words}: ${user}">${words}</button>`;
-}
-
-const places = { token: "Token endpoint", api: "API" };
-
-function faultWords(kind: FaultKind): string {
-  if (typeof kind === "number") return `answers ${kind}`;
-  const words = {
-    silence: "never answers",
-    reset: "resets the connection",
-    html: "answers with a page of HTML",
-    redirect: "redirects elsewhere",
-    half: "breaks off in the middle of an answer",
-    late: "holds its answer back",
-    "reset-after": "does the work, then resets the connection",
-  };
-  return words[kind];
 }

@@ -11,7 +11,7 @@ import {
   textAnswer,
 } from "../http/http.js";
 import type { Retailer } from "../stores/retailer-accounts.js";
-import { misbehave } from "../traffic/faults-on-the-wire.js";
+import { applyFault } from "../traffic/faults-on-the-wire.js";
 import { type RateWindow, tooManyCalls, withRateLimit } from "../traffic/rate-limiter.js";
 import type { Arrival, Outcome } from "../traffic/request-log.js";
 import { connect } from "./connect-endpoint.js";
@@ -28,7 +28,7 @@ export interface PagesForPeople {
 
 /**
  * Finds the endpoint of a request. On the way every request passes the host check, the rate limit's count, the log and
- * a fault that waits for it: a request that a fault strikes is counted and logged as well. Never rejects.
+ * a fault that waits for it: a request that a fault hits is counted and logged as well. Never rejects.
  */
 export async function route(
   service: Service,
@@ -38,17 +38,17 @@ export async function route(
 ): Promise<void> {
   try {
     const incoming = await readIncoming(request);
+    const exchange = { request: incoming, response };
     const { hostPerStore } = service.settings;
     const label = hostPerStore ? storeLabelOf(incoming) : undefined;
-    if (label !== undefined) return await answerStore(service, label, incoming.segments, incoming, response);
+    if (label !== undefined) return await answerStore(service, exchange, label, incoming.segments);
     if (!isForLoopback(incoming)) return sendAnswer(response, notForUs);
     const [first = "", second = "", ...below] = incoming.segments;
     if (first === "connect")
-      return answerLogged(service, "connect", incoming, response, () => connect(service, incoming));
-    if (first === "stores" && !hostPerStore)
-      return await answerStore(service, second, below, incoming, response);
+      return answerLogged(service, { ...exchange, endpoint: first }, () => connect(service, incoming));
+    if (first === "stores" && !hostPerStore) return await answerStore(service, exchange, second, below);
     if (first === "trap")
-      return answerLogged(service, "trap", incoming, response, () => textAnswer(200, "Trapped."));
+      return answerLogged(service, { ...exchange, endpoint: first }, () => textAnswer(200, "Trapped."));
     if (pages.handles(incoming)) return pages.answer(incoming, response);
     sendAnswer(response, notFound);
   } catch (error) {
@@ -64,29 +64,40 @@ const notFound = problemPage(
   html`The stores, their tokens and every request are in <a href="/">the console</a>.`,
 );
 
+/** A request on its way to its answer. */
+interface Exchange {
+  readonly endpoint: Arrival["endpoint"];
+  readonly request: Incoming;
+  readonly response: ServerResponse;
+  readonly retailer?: Retailer | undefined;
+}
+
+interface StoreExchange extends Exchange {
+  readonly endpoint: "token" | "api";
+  readonly retailer: Retailer;
+  /** If the answer carries the three headers. */
+  readonly window?: RateWindow | undefined;
+}
+
 /** Everything under one retailer's `{base_url}`: `path` is what follows that. */
 async function answerStore(
   service: Service,
+  exchange: Pick<Exchange, "request" | "response">,
   domainPrefix: string,
   path: readonly string[],
-  request: Incoming,
-  response: ServerResponse,
 ): Promise<void> {
   const [api, version, last, ...rest] = path;
   const retailer = service.retailers.find(domainPrefix);
   // Compared as sent: a client that puts "%2e%2e" or a double slash into a path should see that it does not arrive.
   const isToken = api === "api" && version === "1.0" && last === "token" && rest.length === 0;
-  if (isToken) return answerToken(service, retailer, request, response);
+  if (isToken) return answerToken(service, { ...exchange, endpoint: "token", retailer });
   if (!retailer || api !== "api")
-    return answerLogged(service, "api", request, response, noSuchStore, retailer);
-  return answerApi(service, { endpoint: "api", retailer, request, response }, path.slice(1));
-}
-
-async function answerApi(service: Service, exchange: StoreExchange, path: readonly string[]): Promise<void> {
-  const { retailer, request } = exchange;
+    return answerLogged(service, { ...exchange, endpoint: "api", retailer }, noSuchStore);
   const window = service.apiRateLimiter?.count(retailer.domainPrefix);
-  return answerFaulty(service, window ? { ...exchange, window } : exchange, () =>
-    window?.exceeded ? tooManyCalls(window, service.now()) : callApi(service, retailer, path, request),
+  return answerFaulty(service, { ...exchange, endpoint: "api", retailer, window }, () =>
+    window?.exceeded
+      ? tooManyCalls(window, service.now())
+      : callApi(service, retailer, path.slice(1), exchange.request),
   );
 }
 
@@ -101,43 +112,28 @@ function callApi(service: Service, retailer: Retailer, path: readonly string[], 
   return answer;
 }
 
-async function answerToken(
-  service: Service,
-  retailer: Retailer | undefined,
-  request: Incoming,
-  response: ServerResponse,
-): Promise<void> {
+async function answerToken(service: Service, exchange: Exchange): Promise<void> {
+  const { request, retailer } = exchange;
   // Unknown stores share one window: their answers need the headers too, and made-up names must not fill the memory.
   const window = service.rateLimiter.count(retailer?.domainPrefix ?? "");
-  if (!retailer) {
-    return answerLogged(service, "token", request, response, () => withRateLimit(noSuchStore(), window));
-  }
-  return answerFaulty(service, { endpoint: "token", retailer, request, response, window }, () =>
+  if (!retailer) return answerLogged(service, exchange, () => withRateLimit(noSuchStore(), window));
+  return answerFaulty(service, { ...exchange, endpoint: "token", retailer, window }, () =>
     tokenEndpoint(service, retailer, request, window),
   );
-}
-
-interface StoreExchange {
-  readonly endpoint: "token" | "api";
-  readonly retailer: Retailer;
-  readonly request: Incoming;
-  readonly response: ServerResponse;
-  /** If the answer carries the three headers. */
-  readonly window?: RateWindow;
 }
 
 /** Answers, unless a fault was asked for. */
 async function answerFaulty(service: Service, exchange: StoreExchange, work: () => Answer): Promise<void> {
   const { endpoint, retailer, request, response, window } = exchange;
-  const outcome = service.log.arrived(arrivalOf(endpoint, request, retailer));
-  const dress = (answer: Answer) => {
+  const outcome = service.log.arrived(arrivalOf(exchange));
+  const addHeaders = (answer: Answer) => {
     if (endpoint === "token" && window && answer.status === 429)
       service.rateLimiter.told(retailer.domainPrefix, window.resetAt);
     return window ? withRateLimit(answer, window) : answer;
   };
   const fault = service.faults.take(endpoint, retailer.domainPrefix);
   if (!fault) {
-    const answer = dress(work());
+    const answer = addHeaders(work());
     outcome(outcomeOf(answer));
     return sendAnswer(response, answer);
   }
@@ -145,34 +141,27 @@ async function answerFaulty(service: Service, exchange: StoreExchange, work: () 
   outcome({ fault: fault.kind });
   storeChanged(service, retailer.domainPrefix);
   const { trapUrl } = service.addresses;
-  const status = await misbehave(fault, { response, work, dress, trapUrl });
+  const status = await applyFault(fault, { response, work, addHeaders, trapUrl });
   if (status !== undefined) outcome({ status });
   if (fault.kind === "half" || fault.kind === "reset-after") service.history.answerLost(request.from);
 }
 
-function answerLogged(
-  service: Service,
-  endpoint: Arrival["endpoint"],
-  request: Incoming,
-  response: ServerResponse,
-  work: () => Answer,
-  retailer?: Retailer,
-): void {
-  const outcome = service.log.arrived(arrivalOf(endpoint, request, retailer));
+function answerLogged(service: Service, exchange: Exchange, work: () => Answer): void {
+  const outcome = service.log.arrived(arrivalOf(exchange));
   const answer = work();
   outcome(outcomeOf(answer));
-  sendAnswer(response, answer);
+  sendAnswer(exchange.response, answer);
 }
 
-function arrivalOf(endpoint: Arrival["endpoint"], request: Incoming, retailer?: Retailer): Arrival {
+function arrivalOf({ endpoint, request, retailer }: Exchange): Arrival {
   return {
     endpoint,
     method: request.method,
     path: request.path,
     authorization: request.headers.authorization !== undefined,
     bodyLength: request.body.length,
-    ...(retailer ? { domainPrefix: retailer.domainPrefix } : {}),
-    ...(endpoint === "token" ? { grantType: grantTypeOf(request.body) } : {}),
+    ...(retailer && { domainPrefix: retailer.domainPrefix }),
+    ...(endpoint === "token" && { grantType: grantTypeOf(request.body) }),
   };
 }
 

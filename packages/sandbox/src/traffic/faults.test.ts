@@ -40,7 +40,7 @@ test("silence: nothing is answered and nothing done, until the client gives up",
   expect(client.sandbox.tokenRequests().at(-1)).not.toHaveProperty("status");
 });
 
-test("late: the work is done when it strikes, the answer comes with release", async () => {
+test("late: the work is done when it hits, the answer comes with release", async () => {
   const client = await startClient();
   const { refresh_token } = await client.login();
   const late = client.sandbox.fault("late");
@@ -90,7 +90,7 @@ test("redirect leads where it is told", async () => {
   expect(response.headers.get("location")).toBe("http://127.0.0.1:9/");
 });
 
-test("a fault strikes the store, the endpoint and the times it was asked for", async () => {
+test("a fault hits the store, the endpoint and the times it was asked for", async () => {
   const client = await startClient();
   const tokens = await client.login();
   client.sandbox.fault(500, { domainPrefix: "rosas-bikes" });
@@ -103,7 +103,7 @@ test("a fault strikes the store, the endpoint and the times it was asked for", a
   expect(statuses).toEqual([502, 502, 401]);
 });
 
-test("faults strike in the order they were asked for, and clearing one store leaves the others", async () => {
+test("faults hit in the order they were asked for, and clearing one store leaves the others", async () => {
   const client = await startClient();
   client.sandbox.fault(500, { domainPrefix: client.store });
   client.sandbox.fault(502, { domainPrefix: client.store, times: Number.POSITIVE_INFINITY });

@@ -14,13 +14,13 @@
  */
 export type FaultKind = number | "silence" | "reset" | "html" | "redirect" | "half" | "late" | "reset-after";
 
-/** Which requests a fault strikes, and how often. */
+/** Which requests a fault hits, and how often. */
 export interface FaultOptions {
-  /** Strikes this store only. Default: all of them. */
+  /** Hits this store only. Default: all of them. */
   domainPrefix?: string;
   /** Default `"token"`. */
   endpoint?: "token" | "api";
-  /** How many requests it strikes; `Infinity` until cleared. Default 1. */
+  /** How many requests it hits; `Infinity` until cleared. Default 1. */
   times?: number;
   /**
    * Where `"redirect"` leads. Default: the sandbox's own `/trap` under the name `localhost`, which is another origin.
@@ -32,19 +32,22 @@ export interface FaultOptions {
 export interface Fault {
   /** What goes wrong. */
   readonly kind: FaultKind;
-  /** How many requests it has struck. */
+  /** How many requests it has hit. */
   readonly hits: number;
-  /** Resolves when it strikes for the first time; for `"late"` the work is done by then. */
+  /** Resolves when it hits for the first time; for `"late"` the work is done by then. */
   readonly struck: Promise<void>;
-  /** Lets every answer held by `"late"` go, and strikes no more. */
+  /** Lets every answer held by `"late"` go, and hits no more. */
   release(): void;
 }
 
 /** A fault as the endpoints see it. */
 export interface ActiveFault extends Fault {
   readonly options: Readonly<FaultOptions>;
-  /** To be called when it has struck. */
-  strike(): void;
+  readonly endpoint: "token" | "api";
+  /** How many more requests it hits. */
+  left: number;
+  /** To be called for each request that it hits. */
+  hit(): void;
   /** Resolves with `release()`. */
   readonly released: Promise<void>;
 }
@@ -55,46 +58,39 @@ export interface Faults {
   take(endpoint: "token" | "api", domainPrefix: string): ActiveFault | undefined;
   /** The faults of this store, or with no store every one; held answers go. */
   clear(domainPrefix?: string): void;
-  /** The faults that would still strike this store. */
-  waitingFor(domainPrefix: string): readonly { kind: FaultKind; endpoint: "token" | "api" }[];
+  /** The faults that would still hit this store. */
+  waitingFor(domainPrefix: string): readonly ActiveFault[];
 }
 
 const namedKinds = ["silence", "reset", "html", "redirect", "half", "late", "reset-after"];
 
 export function faultsOnDemand(): Faults {
-  const known = new Map<ActiveFault, { left: number }>();
-  const matches = ({ options }: ActiveFault, domainPrefix: string) =>
-    options.domainPrefix === undefined || options.domainPrefix === domainPrefix;
-  const waiting = () => [...known].filter(([, { left }]) => left > 0).map(([fault]) => fault);
-
-  function add(kind: FaultKind, options: FaultOptions): Fault {
-    checkFault(kind, options);
-    const count = { left: options.times ?? 1 };
-    const fault = newFault(kind, options, () => known.delete(fault));
-    known.set(fault, count);
-    return fault;
-  }
-
-  function take(endpoint: "token" | "api", domainPrefix: string): ActiveFault | undefined {
-    const found = waiting().find((fault) => endpointOf(fault) === endpoint && matches(fault, domainPrefix));
-    const count = found && known.get(found);
-    if (count) count.left -= 1;
-    // A spent fault is dropped, unless it holds answers that clear() has to let go.
-    if (found && count?.left === 0 && found.kind !== "late") known.delete(found);
-    return found;
-  }
-
-  function clear(domainPrefix?: string): void {
-    for (const fault of [...known.keys()]) {
-      if (domainPrefix === undefined || fault.options.domainPrefix === domainPrefix) fault.release();
-    }
-  }
-
+  const known = new Set<ActiveFault>();
   const waitingFor = (domainPrefix: string) =>
-    waiting()
-      .filter((fault) => matches(fault, domainPrefix))
-      .map((fault) => ({ kind: fault.kind, endpoint: endpointOf(fault) }));
-  return { add, take, clear, waitingFor };
+    [...known].filter(
+      ({ left, options }) => left > 0 && (options.domainPrefix ?? domainPrefix) === domainPrefix,
+    );
+  return {
+    waitingFor,
+    add(kind, options) {
+      checkFault(kind, options);
+      const fault = newFault(kind, options, () => known.delete(fault));
+      known.add(fault);
+      return fault;
+    },
+    take(endpoint, domainPrefix) {
+      const found = waitingFor(domainPrefix).find((fault) => fault.endpoint === endpoint);
+      if (found) found.left -= 1;
+      // A spent fault is dropped, unless it holds answers that clear() has to let go.
+      if (found?.left === 0 && found.kind !== "late") known.delete(found);
+      return found;
+    },
+    clear(domainPrefix) {
+      for (const fault of known) {
+        if (domainPrefix === undefined || fault.options.domainPrefix === domainPrefix) fault.release();
+      }
+    },
+  };
 }
 
 function newFault(kind: FaultKind, options: FaultOptions, forget: () => void): ActiveFault {
@@ -104,12 +100,14 @@ function newFault(kind: FaultKind, options: FaultOptions, forget: () => void): A
   return {
     kind,
     options: { ...options },
+    endpoint: options.endpoint ?? "token",
+    left: options.times ?? 1,
     get hits() {
       return hits;
     },
     struck: struck.given,
     released: released.given,
-    strike() {
+    hit() {
       hits += 1;
       struck.give();
     },
@@ -128,8 +126,6 @@ function signal(): { given: Promise<void>; give: () => void } {
   });
   return { given, give };
 }
-
-const endpointOf = ({ options }: ActiveFault) => options.endpoint ?? "token";
 
 function checkFault(kind: FaultKind, { endpoint, times, to }: FaultOptions): void {
   const isStatus = Number.isInteger(kind) && Number(kind) >= 400 && Number(kind) <= 599;

@@ -25,7 +25,7 @@ export interface LoggedRequest {
   readonly status?: number;
   /** The error code that was answered, e.g. `invalid_grant`. */
   readonly error?: string;
-  /** The fault that struck this request. */
+  /** The fault that hit this request. */
   readonly fault?: FaultKind;
 }
 
