@@ -45,7 +45,7 @@ const PLANS: Record<string, string[][]> = {
     ["index.ts"],
   ],
   sandbox: [
-    ["http", "stores", "secrets.ts", "virtual-clock.ts"],
+    ["http", "stores", "secrets.ts", "virtual-clock.ts", "visitor.ts"],
     ["tokens", "traffic"],
     ["logins"],
     ["options.ts"],

@@ -5,7 +5,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Sandbox, startSandbox, type VirtualClock, virtualClock } from "@retail-pos/sandbox";
+import {
+  type Sandbox,
+  startSandbox,
+  type VirtualClock,
+  type Visitor,
+  virtualClock,
+} from "@retail-pos/sandbox";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApp, type Parts } from "./app.js";
 import { settingsFrom } from "./settings.js";
@@ -20,17 +26,18 @@ let app: RequestListener;
 let origin: string;
 let folder: string;
 let file: string;
-let cookies: Map<string, string>;
+/** A person with a browser. */
+let visitor: Visitor;
 
 beforeEach(async () => {
   clock = virtualClock();
-  cookies = new Map();
   folder = mkdtempSync(join(tmpdir(), "express-login-"));
   file = join(folder, "made", "when-missing.sqlite");
   server = createServer((req, res) => app(req, res));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   await startService();
+  visitor = sandbox.visitor(store);
   await startApp();
 });
 afterEach(async () => {
@@ -94,9 +101,9 @@ describe("after a restart", () => {
 
   test("whoever logged out stays so", async () => {
     await logIn();
-    const before = new Map(cookies);
+    const before = new Map(visitor.cookies);
     await open("/logout", origin, { method: "POST" });
-    cookies = before;
+    visitor.cookies = before;
     await startApp();
     expect(await open("/products")).toMatchObject({ status: 302, location: "/" });
   });
@@ -119,6 +126,7 @@ describe("after a restart", () => {
     await logIn();
     await sandbox.close();
     await startService();
+    visitor = Object.assign(sandbox.visitor(store), { cookies: visitor.cookies });
     await startApp();
     const answer = await open("/products");
     expect(answer.status).toBe(401);
@@ -399,19 +407,9 @@ async function logIn(at = origin): Promise<void> {
   expect((await open(pathname + search, at)).location).toBe("/products");
 }
 
-/** A browser of one person, in so many lines: cookies, and redirects to look at. */
+/** An answer to the person's browser, which follows no redirect here. */
 async function open(path: string, at = origin, init: RequestInit = {}) {
-  const headers = new Headers(init.headers);
-  headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
-  const answer = await fetch(new URL(path, at), { ...init, headers, redirect: "manual" });
-  for (const cookie of answer.headers.getSetCookie()) {
-    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-    cookies.set(name, value);
-  }
-  return {
-    status: answer.status,
-    headers: answer.headers,
-    location: answer.headers.get("location") ?? "",
-    body: await answer.text(),
-  };
+  const answer = await visitor.fetch(new URL(path, at), { ...init, redirect: "manual" });
+  const { status, headers } = answer;
+  return { status, headers, location: headers.get("location") ?? "", body: await answer.text() };
 }

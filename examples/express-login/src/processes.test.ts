@@ -5,7 +5,7 @@ import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
+import { type Sandbox, startSandbox, type Visitor } from "@retail-pos/sandbox";
 import session from "express-session";
 import pg from "pg";
 import { createClient } from "redis";
@@ -68,7 +68,7 @@ let sandbox: Sandbox;
 /** Each test is about a store, and a person, of its own. */
 let store: string;
 let storesUsed = 0;
-let cookies: Map<string, string>;
+let visitor: Visitor;
 let origin: string;
 const running: Running[] = [];
 
@@ -79,7 +79,7 @@ beforeEach(() => {
   const next = sandbox.stores[storesUsed++];
   if (!next) throw new Error("There are more tests than stores: give the sandbox more");
   store = next.domainPrefix;
-  cookies = new Map();
+  visitor = sandbox.visitor(store);
 });
 afterAll(async () => {
   await Promise.all(running.map(({ end }) => end("SIGKILL")));
@@ -323,16 +323,10 @@ const isClosed = () =>
     asked.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "ECONNREFUSED"));
   });
 
-const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+const cookieHeader = () => [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
 
-/** A browser of one person, in so many lines: cookies, and redirects to look at. */
+/** An answer to the person's browser, which follows no redirect here. */
 async function open(path: string, init: RequestInit = {}) {
-  const headers = new Headers(init.headers);
-  headers.set("cookie", cookieHeader());
-  const answer = await fetch(new URL(path, origin), { ...init, headers, redirect: "manual" });
-  for (const cookie of answer.headers.getSetCookie()) {
-    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-    cookies.set(name, value);
-  }
+  const answer = await visitor.fetch(new URL(path, origin), { ...init, redirect: "manual" });
   return { status: answer.status, location: answer.headers.get("location") ?? "", body: await answer.text() };
 }

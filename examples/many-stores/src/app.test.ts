@@ -155,9 +155,9 @@ describe("the application", () => {
 
   test("people log out and in again; what was theirs is nobody's with an old cookie", async () => {
     const ada = await site.person("ada@example.com", store);
-    const before = new Map(ada.cookies);
+    const before = new Map(ada.browser.cookies);
     expect(await ada.post("/log-out")).toMatchObject({ status: 303, location: "/" });
-    for (const [name, value] of before) ada.cookies.set(name, value);
+    ada.browser.cookies = before;
     expect(await ada.open(`/stores/${store}`)).toMatchObject({ status: 302, location: "/log-in" });
     const wrong = await ada.post("/log-in", { email: "ada@example.com", password: "not that one" });
     expect(wrong).toMatchObject({ status: 401, body: expect.stringContaining("do not belong together") });
@@ -171,12 +171,12 @@ describe("the application", () => {
   test("nobody stays logged in by a request that was under way while they logged out", async () => {
     const set = vi.spyOn(site.sessions, "set");
     const ada = await site.person("ada@example.com");
-    const before = [...ada.cookies];
+    const before = new Map(ada.browser.cookies);
     const [id, session] = set.mock.lastCall as Parameters<typeof site.sessions.set>;
     await ada.post("/log-out");
     // As a request does that read the session before, and writes it back now.
     await new Promise<void>((resolve) => site.sessions.set(id, session, () => resolve()));
-    for (const [name, value] of before) ada.cookies.set(name, value);
+    ada.browser.cookies = before;
     expect(await ada.open("/stores")).toMatchObject({ status: 302, location: "/log-in" });
   });
 
@@ -192,17 +192,17 @@ describe("the application", () => {
       await stranger.open(path);
     await stranger.post("/log-in", { email: "ada@example.com", password: "guess" });
     await stranger.post("/log-out");
-    expect(stranger.cookies.size).toBe(0);
+    expect(stranger.browser.cookies.size).toBe(0);
   });
 
   test("a session gets a new id at the login, so nobody can have set it before", async () => {
     const ada = await site.person("ada@example.com");
-    const mine = ada.cookies.get("many-stores");
+    const mine = ada.browser.cookies.get("many-stores");
     await ada.post("/log-out");
     const known = site.visitor();
-    known.cookies.set("many-stores", mine ?? "");
+    known.browser.cookies.set("many-stores", mine ?? "");
     await known.post("/log-in", { email: "ada@example.com", password: PASSWORD });
-    expect(known.cookies.get("many-stores")).not.toBe(mine);
+    expect(known.browser.cookies.get("many-stores")).not.toBe(mine);
     expect((await known.open("/stores")).status).toBe(200);
   });
 

@@ -4,7 +4,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RetailPosOptions } from "@retail-pos/core";
-import { type Sandbox, type SandboxOptions, startSandbox } from "@retail-pos/sandbox";
+import {
+  type Visitor as Browser,
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from "@retail-pos/sandbox";
 import Sqlite from "libsql";
 import { createApp } from "../src/app.js";
 import { openParts, type Parts } from "../src/parts.js";
@@ -30,12 +35,13 @@ export interface Answer {
   readonly body: string;
 }
 
+/** Somebody with a browser, which follows no redirect here. */
 export interface Visitor {
   open(path: string): Promise<Answer>;
   /** As a form of our pages does it, unless other headers are given. */
   post(path: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
   connect(store: string): Promise<Answer>;
-  cookies: Map<string, string>;
+  readonly browser: Browser;
 }
 
 /** Changes the file of an application, as a person with a shell can. */
@@ -98,34 +104,21 @@ export async function startSite(
   };
 }
 
-/** A browser of one person, in so many lines: cookies, and redirects to look at. */
 function visitorOf(origin: string, sandbox: Sandbox): Visitor {
-  const cookies = new Map<string, string>();
+  const browser = sandbox.visitor();
   async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
-    const headers = new Headers(init.headers);
-    headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
-    const answer = await fetch(new URL(path, origin), { ...init, headers, redirect: "manual" });
-    for (const cookie of answer.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-      if (/expires=Thu, 01 Jan 1970/i.test(cookie)) cookies.delete(name);
-      else cookies.set(name, value);
-    }
-    return {
-      status: answer.status,
-      location: answer.headers.get("location") ?? "",
-      headers: answer.headers,
-      body: await answer.text(),
-    };
+    const answer = await browser.fetch(path, { ...init, redirect: "manual" });
+    const { status, headers } = answer;
+    return { status, headers, location: headers.get("location") ?? "", body: await answer.text() };
   }
   return {
-    cookies,
+    browser,
     open: (path) => ask(path),
     post: (path, fields = {}, headers = { origin, "sec-fetch-site": "same-origin" }) =>
       ask(path, { method: "POST", body: new URLSearchParams(fields), headers }),
     async connect(store) {
       const { location } = await ask("/auth/retail-pos");
-      const { pathname, search } = sandbox.consent(location, store);
-      return ask(pathname + search);
+      return ask(sandbox.consent(location, store).href);
     },
   };
 }

@@ -12,3 +12,4 @@ export type { Fault, FaultKind, FaultOptions } from "./traffic/faults.js";
 export type { RateLimit } from "./traffic/rate-limiter.js";
 export type { LoggedRequest } from "./traffic/request-log.js";
 export { type VirtualClock, virtualClock } from "./virtual-clock.js";
+export type { Visitor } from "./visitor.js";

@@ -7,6 +7,7 @@ import { readOptions, type SandboxOptions } from "./options.js";
 import { route } from "./service/routes.js";
 import { newService } from "./service/service-state.js";
 import type { NamedStore } from "./stores/demo-retailers.js";
+import { newVisitor, type Visitor } from "./visitor.js";
 
 /** A running sandbox: its addresses, and the controls. */
 export interface Sandbox extends Controls {
@@ -20,6 +21,12 @@ export interface Sandbox extends Controls {
   readonly application: Application;
   /** The stores there are. */
   readonly stores: readonly NamedStore[];
+  /**
+   * A person with a browser, for tests of an application's login. Approves for this store; default: the first one.
+   *
+   * @throws {TypeError} the store is unknown.
+   */
+  visitor(domainPrefix?: string): Visitor;
   /** How many connections were opened to it, the console's too. */
   readonly connectionsOpened: number;
   /** Ends the service and every connection, also those held open. May be called again. */
@@ -69,6 +76,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     baseUrl,
     application,
     stores,
+    visitor(domainPrefix = stores[0]?.domainPrefix ?? "") {
+      service.retailers.get(domainPrefix); // throws for an unknown one
+      return newVisitor(redirectUri, domainPrefix, (address, store) =>
+        address.href.startsWith(`${authUrl}/connect`) ? controls.consent(address, store) : undefined,
+      );
+    },
     close: closing(server, open),
   });
   return Object.defineProperty(controls, "connectionsOpened", {

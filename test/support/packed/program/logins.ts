@@ -5,7 +5,6 @@ import { type RetailPos, retailPos } from "@retail-pos/core";
 import { startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { expressApp } from "./express-app.js";
 import { koaApp } from "./koa-app.js";
-import { visitor } from "./visitor.js";
 
 const retailer = "harbour-coffee";
 const lifetimeMs = 600_000;
@@ -23,16 +22,15 @@ async function login(appOf: (pos: RetailPos) => RequestListener): Promise<void> 
   const { authUrl, baseUrl, application } = sandbox;
   server.on("request", appOf(retailPos({ authUrl, baseUrl, ...application, clock, cacheMs: 0 })));
 
-  const visit = visitor();
-  const start = await visit(`${origin}/login`);
-  const callback = await visit(sandbox.consent(start.headers.get("location") ?? "", retailer));
+  const visitor = sandbox.visitor(retailer);
+  const callback = await visitor.fetch("/login");
   assert.deepEqual(await callback.json(), {
     user: { domainPrefix: retailer },
     state: { next: "/products" },
   });
-  assert.match(await (await visit(`${origin}/products`)).text(), /House espresso/);
+  assert.match(await (await visitor.fetch("/products")).text(), /House espresso/);
   clock.advance(lifetimeMs);
-  assert.match(await (await visit(`${origin}/products`)).text(), /House espresso/);
+  assert.match(await (await visitor.fetch("/products")).text(), /House espresso/);
   assert.equal(sandbox.tokenRequests(retailer).length, 2);
 
   server.close();
