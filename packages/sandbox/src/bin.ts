@@ -14,7 +14,8 @@ const help = `Usage: retail-pos-sandbox [options]
 The retail point-of-sale service to run offline, on 127.0.0.1.
 
 ${flags.map(({ flag, usage = "", help }) => `  ${`--${flag} ${usage}`.padEnd(28)} ${help}`).join("\n")}
-  --tls-key <file>             with --tls-cert <file>: https, with your key and certificate (PEM)
+  --tls-key <file>             https, with your own key and certificate (PEM)
+  --tls-cert <file>
   --help                       show this
 `;
 

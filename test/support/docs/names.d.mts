@@ -27,6 +27,8 @@ declare global {
   const openTelemetry: typeof import("@retail-pos/opentelemetry").openTelemetry;
   const countRetailers: typeof import("@retail-pos/opentelemetry").countRetailers;
 
+  const startSandbox: typeof import("@retail-pos/sandbox").startSandbox;
+
   const loginFlow: typeof import("@retail-pos/login").loginFlow;
   const failureWords: typeof import("@retail-pos/login").failureWords;
   const nodeHandler: typeof import("@retail-pos/login").nodeHandler;
