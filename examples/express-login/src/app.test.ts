@@ -119,7 +119,7 @@ describe("after a restart", () => {
 
   test("a login that is only begun leaves no session", async () => {
     await open("/auth/retail-pos");
-    expect([...cookies.keys()]).toEqual([expect.stringMatching(/^retail-pos\./)]);
+    expect([...visitor.cookies.keys()]).toEqual([expect.stringMatching(/^retail-pos\./)]);
   });
 
   test("of a service that knows the tokens no longer, the page asks for a login, which mends it", async () => {
