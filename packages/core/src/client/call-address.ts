@@ -1,12 +1,13 @@
 /**
  * Makes the address of a call. It has to lie below `baseUrl`, or another server would get the bearer (behaviour 12).
  *
+ * @param isAbsolute whether the input is a whole address, such as a `Request`'s.
  * @throws {TypeError} the address is outside `baseUrl`, or some servers may read it as one outside; the message says
  * why.
  */
-export function addressWithin(baseUrl: string, input: string | URL | Request): string {
-  const text = input instanceof Request ? addressOf(input) : String(input);
-  const isRelative = typeof input === "string" && !/^\s*[a-z][a-z0-9+.-]*:/i.test(input);
+export function addressWithin(baseUrl: string, input: unknown, isAbsolute = false): string {
+  const text = String(input);
+  const isRelative = !isAbsolute && typeof input === "string" && !/^\s*[a-z][a-z0-9+.-]*:/i.test(input);
   const path = text.split(/[?#]/, 1)[0] ?? "";
   // A URL parser drops control characters and turns a backslash into a slash; other programs do not.
   if (CONTROL_OR_BACKSLASH.test(path)) throw outside("contains a backslash or a control character");
@@ -31,12 +32,6 @@ export function addressWithin(baseUrl: string, input: string | URL | Request): s
 const UNSEEN = /[\p{Cc}\p{Cf}\s\ufffd]/gu;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const CONTROL_OR_BACKSLASH = /[\u0000-\u001f\u007f-\u009f\\]/;
-
-/** The address that the platform's `fetch` would use. The `url` of a subclass may differ from it. */
-function addressOf(request: Request): string {
-  const url = Object.getOwnPropertyDescriptor(Request.prototype, "url")?.get;
-  return url ? url.call(request) : request.url;
-}
 
 /**
  * Whether a path may climb above its start on some server: one that decodes the path, once or several times, before or

@@ -6,6 +6,7 @@ import type { AccessToken } from "../vocabulary/token-set.js";
 import type { TokenAsk, TokenSource } from "../vocabulary/token-source.js";
 import { addressWithin } from "./call-address.js";
 import { hasBody, isValue, membersOf } from "./call-members.js";
+import { addressOf, copyOf, requestIn, requestTo } from "./call-request.js";
 
 /** One retailer's API. The client adds the bearer to every call. */
 export interface RetailerClient extends TokenSource {
@@ -62,7 +63,7 @@ export function retailerClients(
     init?: RequestInit,
   ): Promise<Response> {
     const call = membersOf(init);
-    const given = input instanceof Request ? input : undefined;
+    const given = requestIn(input);
     const signal = call.signal === undefined ? given?.signal : call.signal; // `null` removes the request's own
     const ask: TokenAsk = signal ? { signal } : {};
     const isResendable = isValue(call.body) && !given?.bodyUsed;
@@ -96,7 +97,7 @@ export function retailerClients(
 
     /** Reads everything before the first wait, because the caller may change and reuse it meanwhile. */
     async function ready() {
-      const url = addressWithin(baseUrl, input);
+      const url = addressWithin(baseUrl, given ? addressOf(given) : input, given !== undefined);
       request = given && requestTo(url, given, call);
       return { url, token: await source.token(ask) };
     }
@@ -120,30 +121,6 @@ export function retailerClients(
   function redirectOf(asked: RequestInit["redirect"]): RequestInit["redirect"] {
     return options.sharesOrigin && asked !== "error" ? "manual" : asked;
   }
-}
-
-/**
- * Copies the caller's request as the platform would send it; a subclass may show other values in its properties.
- *
- * @throws {TypeError} its body was read before, or its address changes each time it is read.
- */
-function requestTo(url: string, given: Request, call: RequestInit): Request {
-  // A body in `init` replaces the request's own, which may have been read. An empty text would set a content type.
-  const copy = hasBody(call)
-    ? new Request(given, { method: call.method ?? given.method, body: new Uint8Array() })
-    : new Request(given);
-  originals.set(copy, given);
-  if (copy.url !== url) throw new TypeError("fetch was given a Request whose address changes");
-  return copy;
-}
-
-/** Keeps the original of each copied `Request` in memory: without it the copy no longer follows the caller's signal. */
-const originals = new WeakMap<Request, Request>();
-
-function copyOf(request: Request): Request {
-  const copy = request.clone();
-  originals.set(copy, request);
-  return copy;
 }
 
 /** Whether the answer came after a redirect. Another host did not get the bearer, so its 401 is not about the token. */
