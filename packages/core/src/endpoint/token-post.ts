@@ -1,5 +1,5 @@
 import { within } from "../platform/timers.js";
-import { rootErrorCode, withoutSecrets } from "../secrets/errors-without-secrets.js";
+import { rootErrorWords, withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { type Addresses, tokenUrl } from "../settings/addresses.js";
 import { TokenEndpointError } from "../vocabulary/errors.js";
 import { bodyOf } from "./answer-body.js";
@@ -83,10 +83,10 @@ function noStoreIfKnown(): object {
   }
 }
 
-/** The message of `fetch` is only "fetch failed"; the code (`ENOTFOUND`, `ECONNREFUSED`) is in one of its causes. */
+/** The message of `fetch` is only "fetch failed"; what happened is in one of its causes. */
 function failure(error: unknown, secrets: readonly string[]): string {
-  const code = rootErrorCode(error, secrets);
-  return code === undefined ? "the network failed" : `the network failed (${code})`;
+  const words = rootErrorWords(error, secrets);
+  return words === undefined ? "the network failed" : `the network failed (${words})`;
 }
 
 class DeadlinePassed extends Error {}

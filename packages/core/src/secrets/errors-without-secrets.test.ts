@@ -5,7 +5,7 @@ import { personalToken } from "../client/personal-token.js";
 import { retailPos } from "../retail-pos.js";
 import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { redacted, type TokenSet } from "../vocabulary/token-set.js";
-import { inPlainWords, rootErrorCode, withoutSecrets } from "./errors-without-secrets.js";
+import { inPlainWords, rootErrorWords, withoutSecrets } from "./errors-without-secrets.js";
 
 const SECRET = "canary-4d7a";
 
@@ -36,26 +36,53 @@ describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", ()
   });
 });
 
-describe("rootErrorCode", () => {
+describe("rootErrorWords", () => {
   const coded = (code: unknown, cause?: unknown) => Object.assign(new Error("failed", { cause }), { code });
 
   test.each([
     ["the error's own", coded("closed"), "closed"],
-    ["its cause's", new TypeError("fetch failed", { cause: coded("ENOTFOUND") }), "ENOTFOUND"],
-    ["the one furthest down", coded("UND_ERR_SOCKET", coded("ECONNRESET", new Error("a"))), "ECONNRESET"],
+    [
+      "its cause's, with its words",
+      new TypeError("fetch failed", { cause: coded("ENOTFOUND") }),
+      "ENOTFOUND: failed",
+    ],
+    [
+      "the words of an agent of another undici version",
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error("invalid onRequestStart method"), { code: "UND_ERR_INVALID_ARG" }),
+      }),
+      "UND_ERR_INVALID_ARG: invalid onRequestStart method",
+    ],
+    [
+      "those of the first of several addresses",
+      new TypeError("fetch failed", {
+        cause: new AggregateError([
+          Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" }),
+        ]),
+      }),
+      "ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:1",
+    ],
+    [
+      "no host, which might be anything",
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error("getaddrinfo ENOTFOUND shop.example"), { code: "ENOTFOUND" }),
+      }),
+      "ENOTFOUND: getaddrinfo ENOTFOUND",
+    ],
+    ["the one furthest down", coded("UND_ERR_SOCKET", coded("ECONNRESET", new Error("a"))), "ECONNRESET: a"],
     [
       "one of many words",
       new TypeError("fetch failed", { cause: coded("UNABLE_TO_GET_ISSUER_CERT_LOCALLY") }),
-      "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+      "UNABLE_TO_GET_ISSUER_CERT_LOCALLY: failed",
     ],
     [
       "one of OpenSSL's alerts",
       coded("ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE"),
       "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE",
     ],
-    ["one above a cause that has none that is plain", coded("ETIMEDOUT", coded("a b")), "ETIMEDOUT"],
+    ["one above a cause that has none that is plain", coded("ETIMEDOUT", coded("a b")), "ETIMEDOUT: failed"],
   ])("finds %s", (_, error, code) => {
-    expect(rootErrorCode(error, [SECRET])).toBe(code);
+    expect(rootErrorWords(error, [SECRET])).toBe(code);
   });
 
   test.each([
@@ -68,13 +95,13 @@ describe("rootErrorCode", () => {
     ["a secret", coded("CANARY")],
     ["a getter that throws", Object.defineProperty({}, "code", { get: () => JSON.parse("{") })],
   ])("says nothing of %s", (_, error) => {
-    expect(rootErrorCode(error, [SECRET, "CANARY"])).toBeUndefined();
+    expect(rootErrorWords(error, [SECRET, "CANARY"])).toBeUndefined();
   });
 
   test("ends with causes in a circle", () => {
     const error = coded("ECONNRESET");
     error.cause = error;
-    expect(rootErrorCode(error, [])).toBe("ECONNRESET");
+    expect(rootErrorWords(error, [])).toBe("ECONNRESET: failed");
   });
 });
 
@@ -232,7 +259,7 @@ describe("inPlainWords", () => {
     {
       name: "a refused connection",
       message: "connect ECONNREFUSED 127.0.0.1:5432",
-      words: "connect ECONNREFUSED [hidden]",
+      words: "connect ECONNREFUSED 127.0.0.1:5432",
     },
     {
       name: "words with signs around them",
@@ -243,7 +270,7 @@ describe("inPlainWords", () => {
     { name: "a word of 15 letters", message: "uncopyrightable text", words: "[hidden] text" },
     { name: "digits, signs and joined words", message: "a canary-1 can_ary c4nary b", words: "a [hidden] b" },
     { name: "JSON", message: 'Unexpected end of {"value":"canary"}', words: "Unexpected end of [hidden]" },
-    { name: "nothing", message: "", words: "" },
+    { name: "nothing: then the name", message: "", words: "Error" },
   ];
   for (const { name, message, words } of rows) {
     test(`keeps the words of a message that nobody knows the secrets of: ${name}`, () => {

@@ -29,19 +29,27 @@ const CODE = /^(?:[A-Z][A-Z0-9]{1,15}(?:[_/][A-Z0-9]{1,15}){0,8}|[a-z]{2,16}(?:_
 const MOST_CAUSES = 5;
 
 /**
- * Finds the `code` of the innermost `cause` that has one: it is nearest to where the error began.
+ * What the innermost `cause` says, which is nearest to where the error began: its `code` and its words, such as
+ * `UND_ERR_INVALID_ARG: invalid onRequestStart method`.
  *
- * @returns `undefined` if no cause has a plain code that shows no secret.
+ * @returns `undefined` if no cause has a plain code or plain words.
  */
-export function rootErrorCode(error: unknown, secrets: readonly string[]): string | undefined {
-  let found: string | undefined;
+export function rootErrorWords(error: unknown, secrets: readonly string[]): string | undefined {
+  let [code, words]: (string | undefined)[] = [];
   let one = error;
   for (let causes = 0; causes <= MOST_CAUSES && one !== undefined; causes += 1) {
-    const code = read(one, "code");
-    if (typeof code === "string" && CODE.test(code) && !shows(code, secrets)) found = code;
-    one = read(one, "cause");
+    const own = read(one, "code");
+    if (typeof own === "string" && CODE.test(own) && !shows(own, secrets)) code = own;
+    if (causes > 0) words = plainWords(redact(messageOf(one), secrets)).replace(/ *\[hidden\]$/, "");
+    one = read(one, "cause") ?? firstInner(one);
   }
-  return found;
+  return [code, words].filter(Boolean).join(": ") || undefined;
+}
+
+/** Of an `AggregateError`: Node makes one without a message, if a name has several addresses and none answers. */
+function firstInner(error: unknown): unknown {
+  const errors = read(error, "errors");
+  return Array.isArray(errors) ? errors[0] : undefined;
 }
 
 /**
@@ -65,11 +73,14 @@ export function inPlainWords(error: unknown): Error {
   });
 }
 
+/** A word, or an address of a machine. */
+const PLAIN_WORD = /^["'(]?([A-Za-z]{0,14}|\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|::1(:\d{1,5})?)["')]?[.,:;]?$/;
+
 function plainWords(text: string): string {
   const words = text
     .trim()
     .split(/\s+/)
-    .map((word) => (/^["'(]?[A-Za-z]{0,14}["')]?[.,:;]?$/.test(word) ? word : "[hidden]"));
+    .map((word) => (PLAIN_WORD.test(word) ? word : "[hidden]"));
   return words.filter((word, index) => word !== "[hidden]" || words[index - 1] !== word).join(" ");
 }
 
@@ -86,9 +97,14 @@ function errorWith({ name, message, frames, ...code }: Cleaned): Error {
   return error;
 }
 
-function messageOf(error: unknown): string {
+/** An error without a message is told by its first inner error, its code or its name. */
+export function messageOf(error: unknown): string {
   const message = typeof error === "string" ? error : read(error, "message");
-  return typeof message === "string" ? message : "unknown error";
+  if (typeof message === "string" && message.trim() !== "") return message;
+  const inner = firstInner(error);
+  if (inner !== undefined) return messageOf(inner);
+  const names = [read(error, "code"), read(error, "name")];
+  return names.find((name): name is string => typeof name === "string" && name !== "") ?? "unknown error";
 }
 
 /** The lines of a stack that name a place in a file, without the lines before them, which repeat the message. */

@@ -1,5 +1,5 @@
 import { within } from "../platform/timers.js";
-import { inPlainWords, withoutSecrets } from "../secrets/errors-without-secrets.js";
+import { inPlainWords, messageOf, withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { redact } from "../secrets/redact.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isRetailPosError, StoreFailedError, type StoreOperation } from "../vocabulary/errors.js";
@@ -33,8 +33,8 @@ export function storeFailure(
   words?: string,
 ): StoreFailedError {
   const { operation, domainPrefix, doing = doingOf(operation, domainPrefix), secrets = [] } = task;
-  const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown };
-  const said = redact(words ?? String(message || code || name || "unknown error"), secrets);
+  const { code } = Object(error) as { code?: unknown };
+  const said = redact(words ?? messageOf(error), secrets);
   const cause = new Error(said);
   if (typeof code === "string" || typeof code === "number") {
     Object.assign(cause, { code: typeof code === "string" ? redact(code, secrets) : code });
