@@ -1,26 +1,12 @@
 import type { RetailPos } from "@retail-pos/core";
 import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
-import {
-  ACCESS_DENIED,
-  authorizationFailed,
-  type Callback,
-  declined,
-  type ErrorCallback,
-  queryIn,
-  readCallback,
-} from "./callback/callback-query.js";
-import { trade } from "./callback/exchange-code.js";
+import { acceptCallback, callbackStates } from "./callback/accept-callback.js";
+import { queryIn } from "./callback/callback-query.js";
+import { exchangeCode } from "./callback/exchange-code.js";
 import { loginOf } from "./callback/finished-login.js";
 import { type LoginOutcome, refusalOf } from "./callback/login-outcome.js";
 import { LoginFailure } from "./failures/login-failure.js";
-import {
-  alreadyUsed,
-  loginWith,
-  newLogin,
-  ONE_COOKIE_HOSTS,
-  type PendingLogin,
-  underWay,
-} from "./pending/pending-logins.js";
+import { loginWith, newLogin, ONE_COOKIE_HOSTS, type PendingLogin } from "./pending/pending-logins.js";
 import { pendingText } from "./pending/pending-text.js";
 import { isOpen, spentStates } from "./pending/spent-states.js";
 import { applicationOf } from "./values/application.js";
@@ -57,6 +43,7 @@ export interface LoginFlow {
    * Starts a login (4.1).
    *
    * @returns the address to send the browser to, and the text to keep for it from now on.
+   * `pending` has at most 2,000 bytes, or one login: the oldest go.
    * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`. What is kept for a login is
    * at most 64 kB of text.
    */
@@ -85,13 +72,6 @@ export interface LoginFlow {
   ): Promise<LoginOutcome>;
 }
 
-/** A callback whose state was checked and spent, and its login. */
-interface SpentLogin {
-  readonly callback: Callback;
-  readonly login: PendingLogin;
-  readonly pending: string | undefined;
-}
-
 /**
  * A login's protocol for frameworks that `webLogin` does not fit.
  *
@@ -105,79 +85,49 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
   const spent = spentStates(client);
 
   return {
-    async start({ pending, state, redirectUri, scope } = {}) {
+    async start({ pending, state: appState, redirectUri, scope } = {}) {
       if (redirectUri !== undefined) checkedRedirectUri("redirectUri", redirectUri);
-      checkJson("state", state);
-      const login = newLogin(clock(), { state, redirectUri });
-      const url = authorizationUrl(client, login, scope);
-      return { url, pending: text.writeWith(login, stillPending(pending)) };
+      checkJson("state", appState);
+      const login = newLogin(clock(), { appState, redirectUri });
+      const { href: url } = client.authorizationUrl(login.state, { redirectUri, scope });
+      return { url, pending: await text.writeWith(login, await stillPending(pending)) };
     },
     async finish(callback, { pending, spent: tell } = {}) {
-      let step: SpentLogin;
+      let step: Awaited<ReturnType<typeof accept>>;
       try {
-        step = await spend(callback, pending);
+        step = await accept(callback, await text.read(pending));
       } catch (error) {
         const isOver = error instanceof LoginFailure && error.code === "state_expired";
-        return refusalOf(error, isOver ? text.write(stillPending(pending)) : pending);
+        return refusalOf(error, isOver ? await text.write(await stillPending(pending)) : pending);
       }
-      await tell?.(step.pending);
-      return finishSpent(step);
+      const rest = await text.write(await stillPending(pending));
+      await tell?.(rest);
+      const { redirectUri, appState } = step.kept.login;
+      try {
+        const tokens = await exchangeCode(
+          client,
+          step.callback,
+          redirectUri === undefined ? {} : { redirectUri },
+        );
+        return { ok: true, login: loginOf(tokens), state: appState, pending: rest };
+      } catch (error) {
+        return refusalOf(error, rest);
+      }
     },
   };
 
   /** @throws {LoginFailure | RetailPosError} nothing was sent. */
-  async function spend(address: URL | string, pending: string | undefined): Promise<SpentLogin> {
-    const callback = readCallback(queryIn(addressOf(address)));
-    const logins = text.read(pending);
-    if ("error" in callback) throw errorIn(callback, logins);
-    const login = find(callback.state, logins);
-    if (!(await spent.spend(callback.state))) throw alreadyUsed();
-    return { callback, login, pending: text.write(stillPending(pending)) };
+  async function accept(address: URL | string, logins: readonly PendingLogin[]) {
+    const find = (state: string) => ({
+      login: loginWith(state, logins),
+      whyUnknown: () => whyUnknown(logins),
+    });
+    return acceptCallback(queryIn(addressOf(address)), callbackStates({ find, spent, clock }));
   }
 
-  async function finishSpent({ callback, login, pending }: SpentLogin): Promise<LoginOutcome> {
-    const { redirectUri, state } = login;
-    try {
-      const tokens = await trade(client, callback, redirectUri === undefined ? {} : { redirectUri });
-      return { ok: true, login: loginOf(tokens), state, pending };
-    } catch (error) {
-      return refusalOf(error, pending);
-    }
+  async function stillPending(pending: string | undefined): Promise<PendingLogin[]> {
+    return (await text.read(pending)).filter((login) => isOpen(login, spent, clock()));
   }
-
-  /** The failure for a callback with an error. It spends no pending login. */
-  function errorIn(callback: ErrorCallback, logins: readonly PendingLogin[]): LoginFailure {
-    const { error, state } = callback;
-    if (error !== ACCESS_DENIED && state) {
-      find(state, logins);
-      return authorizationFailed(callback);
-    }
-    const login = state ? loginWith(state, logins) : undefined;
-    return declined(callback, login !== undefined && isOpen(login, spent, clock()));
-  }
-
-  /** @throws {LoginFailure} why there is none. */
-  function find(state: string, logins: readonly PendingLogin[]): PendingLogin {
-    const found = { login: loginWith(state, logins), isSpent: spent.has(state), now: clock() };
-    return underWay({ ...found, whyUnknown: () => whyUnknown(logins) });
-  }
-
-  function stillPending(pending: string | undefined): PendingLogin[] {
-    return text.read(pending).filter((login) => isOpen(login, spent, clock()));
-  }
-}
-
-/** 4.1: the address to send the browser to. */
-function authorizationUrl(
-  client: RetailPos,
-  { handle, redirectUri }: PendingLogin,
-  scope: string | undefined,
-): string {
-  const url = client.authorizationUrl(handle, { redirectUri, scope });
-  // A client of an older core takes no second argument.
-  if (redirectUri !== undefined) url.searchParams.set("redirect_uri", redirectUri);
-  if (scope !== undefined) url.searchParams.set("scope", scope);
-  return url.href;
 }
 
 /** @throws {LoginFailure} */

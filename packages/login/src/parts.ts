@@ -2,36 +2,38 @@
 // entry of this package.
 
 export {
-  ACCESS_DENIED,
-  authorizationFailed,
-  type Callback,
-  declined,
-  type ErrorCallback,
-  names,
-  type Query,
-  queryIn,
-  readCallback,
-} from "./callback/callback-query.js";
-export { trade } from "./callback/exchange-code.js";
+  acceptCallback,
+  type CallbackStates,
+  callbackStates,
+  type FoundLogin,
+} from "./callback/accept-callback.js";
+export { type Callback, hasParameter, type Query, queryIn } from "./callback/callback-query.js";
+export { exchangeCode } from "./callback/exchange-code.js";
 export { loginOf, profileOf } from "./callback/finished-login.js";
+export { isCallback, isCallbackPath } from "./callback/start-or-callback.js";
 export { loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
-export { type SealSecret, sealOf, secretsIn } from "./cookies/sealed-cookie.js";
+export { type SealSecret, secretsIn } from "./cookies/sealed-cookie.js";
 export { failureLog } from "./failures/failure-log.js";
 export { CANNOT_BE_OPENED, OF_ANOTHER_PERSON } from "./failures/failure-words.js";
 export { LoginFailure } from "./failures/login-failure.js";
 export {
   alreadyUsed,
-  LIFETIME_MS,
   loginWith,
-  MOST_PENDING,
+  newestThatFit,
   newLogin,
   ONE_COOKIE_HOSTS,
   type PendingLogin,
   pendingLoginsIn,
-  underWay,
 } from "./pending/pending-logins.js";
 export { pendingText } from "./pending/pending-text.js";
-export { isOpen, type SpentStates, spentStates } from "./pending/spent-states.js";
-export { isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";
+export { type SpentStates, spentStates } from "./pending/spent-states.js";
+export {
+  type HeaderOf,
+  isCrossSiteEmbed,
+  isPrefetch,
+  isUnclicked,
+  PREFETCH_RESPONSE,
+} from "./unmeant-visit.js";
 export { type Application, applicationOf } from "./values/application.js";
-export { checkJson } from "./values/json-check.js";
+export { bytesOf, hashOf } from "./values/bytes.js";
+export { checkAppState } from "./values/json-check.js";

@@ -541,7 +541,7 @@ describe("a wrong option is a TypeError that names it:", () => {
     ["onError for onFailure", { onError() {} }, /^onError is no option; it is called onFailure here$/],
     ["onlogin", { onlogin() {} }, /^onlogin is no option; it is called onLogin here$/],
     ["a client that is none", { client }, /client/],
-    ["no secret", { secret: undefined }, /secret.*none was given/],
+    ["a secret that is null", { secret: null as never }, /secret/],
     ["a short secret", { secret: "too short" }, /secret/],
     ["a short one among the secrets", { secret: [SECRET, "too short"] }, /secret/],
     ["an empty list of secrets", { secret: [] }, /secret/],

@@ -1,17 +1,25 @@
 import type { RetailPos } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
+import { queryIn } from "./callback/callback-query.js";
 import type { RetailPosLogin } from "./callback/finished-login.js";
 import { refusalOf } from "./callback/login-outcome.js";
+import { isCallback } from "./callback/start-or-callback.js";
 import { type FoundCookie, loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
-import { sealOf, secretsIn } from "./cookies/sealed-cookie.js";
+import { secretsIn } from "./cookies/sealed-cookie.js";
 import { failureLog, type LogFailures } from "./failures/failure-log.js";
 import { CANNOT_BE_OPENED, failureWords } from "./failures/failure-words.js";
 import { LoginFailure } from "./failures/login-failure.js";
 import { type LoginStart, loginFlow } from "./flow.js";
 import { FRAMING } from "./node-handler.js";
-import { type HeaderOf, isAhead, isForced, NOT_NOW } from "./unmeant-visit.js";
+import {
+  type HeaderOf,
+  isCrossSiteEmbed,
+  isPrefetch,
+  isUnclicked,
+  PREFETCH_RESPONSE,
+} from "./unmeant-visit.js";
 import { applicationOf } from "./values/application.js";
-import { checkJson } from "./values/json-check.js";
+import { checkAppState } from "./values/json-check.js";
 
 /** Options of {@link webLogin}. */
 export interface WebLoginOptions {
@@ -19,9 +27,10 @@ export interface WebLoginOptions {
   client: RetailPos;
   /**
    * Encrypts the cookies of logins under way; 32 characters or more. In a list, the first secret encrypts, and all
-   * decrypt.
+   * decrypt. Default: a secret that the client derives from its client secret (`client.secretFor`). Give one if
+   * processes have different client secrets for a while, or if the client secret could be guessed.
    */
-  secret: string | readonly string[];
+  secret?: string | readonly string[] | undefined;
   /**
    * Accepts or refuses a login, before its tokens are saved. A falsy answer refuses the login: `login_refused`, 403.
    * `onLogin` gets the answer as `verified`.
@@ -104,9 +113,6 @@ const NAMES = [
   "clock",
 ] satisfies (keyof WebLoginOptions)[];
 
-/** Bytes of UTF-8. A cookie holds 4 kB, and several logins may be under way. */
-const LONGEST_STATE = 1_500;
-
 /**
  * Makes two login handlers from `Request` to `Response`, for any framework. Each login under way is kept in an
  * encrypted cookie, and nothing on the server. No header is trusted: the callback's address is the configured one.
@@ -118,44 +124,69 @@ export function webLogin(options: WebLoginOptions): WebLogin {
   const flow = loginFlow({ client, clock });
   const log = failureLog(options.logFailures);
   const application = applicationOf(client);
-  const cookies = loginCookies(application, sealOf(secretsIn(options.secret), application), clock);
+  const secrets = secretsIn(options.secret, client);
+  const cookies = loginCookies({ application, secrets, clock, keeper: "" });
 
   return {
     async start(request, login) {
       if (request.method !== "GET") return notAllowed();
-      if (isAhead(headersOf(request)) || isForced(headersOf(request))) return notNow();
-      const { state, redirectUri, scope } = login ?? {};
-      checkState(state);
-      const { url, pending } = await flow.start({ state, redirectUri, scope });
-      const sent = new URL(url).searchParams;
-      const isSecure = /^https:/i.test(sent.get("redirect_uri") ?? "");
-      const lines = await cookies.add(visitOf(request), sent.get("state") ?? "", pending, isSecure);
-      return withCookies(new Response(null, { status: 302, headers: { location: url } }), lines);
+      const header = headersOf(request);
+      const isBack = await isFinishing(request, login?.redirectUri);
+      if (isPrefetch(header) || (!isBack && isCrossSiteEmbed(header))) return prefetched();
+      return isBack ? finish(request) : begin(request, login);
     },
     async callback(request) {
       if (request.method !== "GET") return notAllowed();
-      if (isAhead(headersOf(request))) return notNow();
-      const address = new URL(request.url);
-      const cookie = await cookieOf(request, address);
-      const outcome = await flow.finish(address, { pending: cookie.pending });
-      const isOver = cookie.pending !== undefined && outcome.pending === undefined;
-      const lines = isOver ? cookie.removal : [];
-      if (!outcome.ok) return failed(request, sealedElsewhere(outcome, cookie), lines);
-
-      const { login, state } = outcome;
-      const verified = await verify?.({ request, login, state });
-      if (verify && !verified) return failed(request, refusalOf(notVerified(), undefined), lines);
-      try {
-        await client.connect(login.tokens);
-      } catch (error) {
-        return failed(request, refusalOf(error, undefined), lines);
-      }
-      return withCookies(await onLogin({ request, login, state, verified }), lines);
+      return isPrefetch(headersOf(request)) ? prefetched() : finish(request);
     },
   };
 
-  async function cookieOf(request: Request, address: URL): Promise<FoundCookie> {
-    const state = address.searchParams.get("state");
+  async function begin(
+    request: Request,
+    { state, redirectUri, scope }: Omit<LoginStart, "pending"> = {},
+  ): Promise<Response> {
+    checkAppState(state);
+    const { url, pending } = await flow.start({ state, redirectUri, scope });
+    const sent = new URL(url).searchParams;
+    const lines = await cookies.add(visitOf(request), {
+      state: sent.get("state") ?? "",
+      pending,
+      isSecure: /^https:/i.test(sent.get("redirect_uri") ?? ""),
+      mayEvict: !isUnclicked(headersOf(request)),
+    });
+    if (!lines) return prefetched();
+    return withCookies(new Response(null, { status: 302, headers: { location: url } }), lines);
+  }
+
+  async function finish(request: Request): Promise<Response> {
+    const address = new URL(request.url);
+    const cookie = await cookieOf(request, address.searchParams.get("state"));
+    const outcome = await flow.finish(address, { pending: cookie.pending });
+    const isOver = cookie.pending !== undefined && outcome.pending === undefined;
+    const lines = isOver ? cookie.removal : [];
+    if (!outcome.ok) return failed(request, sealedElsewhere(outcome, cookie), lines);
+
+    const { login, state } = outcome;
+    const verified = await verify?.({ request, login, state });
+    if (verify && !verified) return failed(request, refusalOf(notVerified(), undefined), lines);
+    try {
+      await client.connect(login.tokens);
+    } catch (error) {
+      return failed(request, refusalOf(error, undefined), lines);
+    }
+    return withCookies(await onLogin({ request, login, state, verified }), lines);
+  }
+
+  async function isFinishing(
+    request: Request,
+    redirectUri = application.redirectUri ?? "",
+  ): Promise<boolean> {
+    const address = new URL(request.url);
+    const isKnown = async (state: string) => (await cookieOf(request, state)).isThere;
+    return isCallback({ query: queryIn(address), path: address.pathname, redirectUri, isKnown });
+  }
+
+  async function cookieOf(request: Request, state: string | null): Promise<FoundCookie> {
     const none = { pending: undefined, isThere: false, hasOthers: false, removal: [] };
     return state ? cookies.find(visitOf(request), state) : none;
   }
@@ -181,13 +212,6 @@ function checked(options: WebLoginOptions): WebLoginOptions {
     if (fn !== undefined && typeof fn !== "function") throw new TypeError(`${name} must be a function`);
   }
   return options;
-}
-
-/** @throws {TypeError} */
-function checkState(state: unknown): void {
-  const bytes = new TextEncoder().encode(checkJson("state", state) ?? "").length;
-  if (bytes > LONGEST_STATE)
-    throw new TypeError(`state must be at most ${LONGEST_STATE} bytes of JSON; these are ${bytes}`);
 }
 
 function notVerified(): LoginFailure {
@@ -224,8 +248,8 @@ function visitOf({ headers, url }: Request): Visit {
   return { cookie: headers.get("cookie"), url };
 }
 
-function notNow(): Response {
-  const { body, ...init } = NOT_NOW;
+function prefetched(): Response {
+  const { body, ...init } = PREFETCH_RESPONSE;
   return new Response(body, init);
 }
 

@@ -1,26 +1,25 @@
 import type { RetailPos, TokenSet } from "@retail-pos/core";
 import type { RetailPosLogin, RetailPosProfile } from "@retail-pos/login";
 import type { Request } from "express";
+import OAuth2Strategy from "passport-oauth2";
 import {
-  ACCESS_DENIED,
-  authorizationFailed,
+  acceptCallback,
   type Callback,
-  declined,
-  type ErrorCallback,
-  isAhead,
-  isForced,
+  type CallbackStates,
+  exchangeCode,
+  isCrossSiteEmbed,
+  isPrefetch,
+  isUnclicked,
   LoginFailure,
   loginOf,
   profileOf,
-  trade,
 } from "../../login/src/parts.js";
-import { afterLogIn } from "./hooks/after-log-in.js";
-import { guarded, guardedInside, guardLogIn } from "./hooks/thrown-later.js";
+import { guarded, wrapLogIn } from "./hooks/log-in.js";
 import { type AnyVerify, askVerify } from "./hooks/verify.js";
-import { authorizationError, callbackOf, isCallback } from "./request/callback-query.js";
 import { absoluteCallbackUrl } from "./request/callback-url.js";
-import { answerNotNow, keepFromCaches } from "./request/response.js";
-import type { CallbackHere, StateKeeper } from "./state-keeper.js";
+import { callbackQueryOf, type Routes } from "./request/request-query.js";
+import { answerPrefetch, keepFromCaches } from "./request/response.js";
+import type { CallbackRoute, FinishedState, StateKeeper } from "./state-keeper.js";
 
 /** Options of `passport.authenticate("retail-pos", options)` for one login. */
 export interface LoginOptions {
@@ -42,6 +41,7 @@ export interface LoginOptions {
 export interface LoginView {
   readonly client: RetailPos;
   readonly states: StateKeeper;
+  readonly routes: Routes;
   readonly redirectUri: string;
   readonly callbackURL: string | undefined;
   readonly trustProxy: boolean;
@@ -61,14 +61,19 @@ export interface LoginView {
   error(error: unknown): unknown;
 }
 
-/** How a login ends: one of Passport's actions, with its arguments. */
-type Outcome = () => unknown;
+/** How a login ends. */
+interface Outcome {
+  /** One of Passport's actions, with its arguments. */
+  readonly act: () => unknown;
+  /** To be called once Passport has logged the person in. */
+  readonly loggedIn?: (() => void) | undefined;
+}
 
 /** One request to the strategy: either the start of a login or the service's callback. Answers once. */
 export async function handleLogin(view: LoginView, req: Request, options: LoginOptions): Promise<void> {
-  const act = await outcomeOf(view, req, options);
+  const { act, loggedIn } = await outcomeOf(view, req, options);
   const report = (error: unknown) => reportTo(view, req, error);
-  guardLogIn(req, report);
+  wrapLogIn(req, report, () => loggedIn?.());
   keepFromCaches(req);
   guarded(act, report)();
 }
@@ -85,21 +90,31 @@ function reportTo({ error: pass }: LoginView, req: Request, error: unknown): voi
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   try {
-    const callbackURL = options.callbackURL ?? view.callbackURL ?? view.redirectUri;
-    const isBack = await isCallback(req, callbackURL, (state) => view.states.isUnderWay(req, state));
+    const redirectUri = options.callbackURL ?? view.callbackURL ?? view.redirectUri;
+    const route: CallbackRoute = {
+      redirectUri: () => redirectUriOf(view, req, options),
+      isConnecting: options.assignProperty !== undefined,
+    };
+    const states = view.states.of(req, route);
+    const isBack = await view.routes.isCallback(req, redirectUri, states.isKnown);
     const header = (name: string) => req.headers?.[name];
-    if (isAhead(header) || (!isBack && isForced(header))) return () => answerNotNow(req, view.error);
-    if (isBack) return await finish(view, req, options);
-    const url = await start(view, req, options);
+    const leaveAlone = { act: () => answerPrefetch(req, view.error) };
+    if (isPrefetch(header) || (!isBack && isCrossSiteEmbed(header))) return leaveAlone;
+    if (isBack) return await finish(view, req, options, states);
+    view.routes.started(req, redirectUri);
+    const url = await start(view, req, options, route.redirectUri(), !isUnclicked(header));
+    if (url === undefined) return leaveAlone;
     // RFC 9700, section 4.12: a browser follows a 303 with a GET, and sends no form of the POST on.
-    return () => (req.method === "POST" ? view.redirect(url, 303) : view.redirect(url));
+    return { act: () => (req.method === "POST" ? view.redirect(url, 303) : view.redirect(url)) };
   } catch (error) {
-    if (error instanceof LoginFailure) {
-      const { code, message, status } = error;
-      view.logFailure({ code, message });
-      return () => fail(view, req, { code, message }, status);
+    if (!(error instanceof LoginFailure)) return { act: () => view.error(asError(error)) };
+    const { code, message, status, answer } = error;
+    if (answer) {
+      const { error, uri } = answer;
+      return { act: () => view.error(new OAuth2Strategy.AuthorizationError(message, error, uri)) };
     }
-    return () => view.error(asError(error));
+    view.logFailure({ code, message });
+    return { act: () => view.fail({ code, message }, status) };
   }
 }
 
@@ -131,15 +146,19 @@ function explained(error: unknown, req: Request): unknown {
 /** The parameters that 4.1 requires. No hook replaces them. */
 const REQUIRED = ["response_type", "client_id", "redirect_uri", "state"];
 
-/** 4.1: the address to send the browser to. */
-async function start(view: LoginView, req: Request, options: LoginOptions): Promise<string> {
-  const redirectUri = redirectUriOf(view, req, options);
-  const state = await view.states.issue(req, options.state, redirectUri);
+/** 4.1: the address to send the browser to; `undefined` if there is no room for the login. */
+async function start(
+  view: LoginView,
+  req: Request,
+  options: LoginOptions,
+  redirectUri: string,
+  mayEvict: boolean,
+): Promise<string | undefined> {
+  const issued = await view.states.issue(req, { appState: options.state, redirectUri, mayEvict });
+  if (!issued) return undefined;
   const scope = [options.scope ?? view.scope ?? []].flat().join(view.scopeSeparator) || undefined;
-  const url = view.client.authorizationUrl(state, { redirectUri, scope });
-  url.searchParams.set("redirect_uri", redirectUri); // a client of an older core takes no second argument
-  const added = { ...(scope !== undefined && { scope }), ...view.authorizationParams(options) };
-  for (const [name, value] of Object.entries(added)) {
+  const url = view.client.authorizationUrl(issued.state, { redirectUri, scope });
+  for (const [name, value] of Object.entries(view.authorizationParams(options))) {
     if (!REQUIRED.includes(name) && value !== undefined && value !== null)
       url.searchParams.set(name, String(value));
   }
@@ -150,52 +169,30 @@ async function start(view: LoginView, req: Request, options: LoginOptions): Prom
  * The callback, in the order that matters: nothing is sent before the state is checked, nobody is let in before tokens
  * are kept.
  */
-async function finish(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
-  const callback = callbackOf(req);
-  const here: CallbackHere = {
-    redirectUri: () => redirectUriOf(view, req, options),
-    isConnecting: options.assignProperty !== undefined,
-  };
-  if ("error" in callback) throw await errorIn(callback, view, req, here);
-  const { state, redirectUri, loggedIn } = await view.states.spend(req, callback.state, here);
-  const tokens = await exchange(view, options, callback, redirectUri);
+async function finish(
+  view: LoginView,
+  req: Request,
+  options: LoginOptions,
+  states: CallbackStates<FinishedState>,
+): Promise<Outcome> {
+  const { callback, kept } = await acceptCallback(callbackQueryOf(req), states);
+  const tokens = await exchange(view, options, callback, kept.redirectUri);
   const login = await describe(view, tokens);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
   if (!user) {
     view.logFailure({ code: "login_refused", message: refusedBy(user) });
-    return () => fail(view, req, info);
+    return { act: () => view.fail(info) };
   }
   await view.client.connect(tokens);
-  if (loggedIn) afterLogIn(req, loggedIn);
-  return () => view.success(user, { ...asInfo(info), ...(state !== undefined && { state }) });
+  const { appState, loggedIn } = kept;
+  const own = { ...asInfo(info), ...(appState !== undefined && { state: appState }) };
+  return { act: () => view.success(user, own), loggedIn };
 }
 
 /** The likely mistake is a verify without `return`. */
 function refusedBy(user: unknown): string {
   const hint = user === undefined ? ": return a user, or call done(null, user)" : "";
   return `verify let nobody in, it answered ${JSON.stringify(user)}${hint}`;
-}
-
-/** Passport drops the promise of a custom callback here. */
-function fail(view: LoginView, req: Request, info: unknown, status?: number): void {
-  guardedInside(
-    () => view.fail(info, status),
-    (error) => reportTo(view, req, error),
-  )();
-}
-
-/** The end of a callback with an error. It spends no pending login. */
-async function errorIn(
-  callback: ErrorCallback,
-  { states }: LoginView,
-  req: Request,
-  here: CallbackHere,
-): Promise<Error> {
-  const { error, state } = callback;
-  if (error === ACCESS_DENIED || !state)
-    return declined(callback, !!state && (await states.isUnderWay(req, state)));
-  await states.check(req, state, here);
-  return authorizationError(authorizationFailed(callback), callback);
 }
 
 /** The `info` that `done` was called with; a text becomes its message. */
@@ -214,7 +211,7 @@ async function exchange(
   const params = Object.entries(view.tokenParams(options) ?? {}).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  return trade(view.client, callback, {
+  return exchangeCode(view.client, callback, {
     params: Object.fromEntries(params.map(([name, value]) => [name, String(value)])),
     redirectUri,
     ...(parseErrorResponse && { parseErrorResponse }),

@@ -30,7 +30,7 @@ const causes: [name: string, code: string, message: RegExp, how: (story: Story) 
       const [name = "", value = ""] = person.cookies().split(";")[0]?.split("=") ?? [];
       person.setCookie(
         name,
-        value.replace(/.$/, (last) => (last === "A" ? "B" : "A")),
+        value.replace(/^./, (first) => (first === "A" ? "B" : "A")),
       );
       await person.open(back);
     },
@@ -38,9 +38,11 @@ const causes: [name: string, code: string, message: RegExp, how: (story: Story) 
   [
     "somebody logged in meanwhile",
     "state_unknown",
-    /another person logged in/i,
-    async ({ person, back, origin }) => {
+    /somebody else was logged in when this login was started/,
+    async ({ person, origin, loginUrl }) => {
       await person.open(`${origin}/log-in?user=anna`);
+      const back = approval((await person.open(loginUrl)).location, "shop");
+      await person.open(`${origin}/log-in?user=ben`);
       await person.open(back);
     },
   ],

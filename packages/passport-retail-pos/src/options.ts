@@ -1,7 +1,13 @@
 import { type RetailPos, type RetailPosOptions, retailPos, type TokenStore } from "@retail-pos/core";
 import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
 import type { LogFailures } from "@retail-pos/login";
-import { failureLog, secretsIn } from "../../login/src/parts.js";
+import {
+  type Application,
+  applicationOf,
+  failureLog,
+  type SealSecret,
+  secretsIn,
+} from "../../login/src/parts.js";
 import type { SkipUserProfile } from "./hooks/skip-profile.js";
 import type { StateStore } from "./hooks/state-store.js";
 
@@ -14,7 +20,7 @@ interface CommonOptions {
   secret?: string | readonly string[] | undefined;
   /**
    * Tells strategies of one client apart: the name of their slot in the session, and part of the names of their
-   * cookies. Default `retail-pos:`, the host of `authUrl`, and the client id.
+   * cookies. Default `retail-pos:`, the host of `authUrl`, the client id, and `baseUrl` without its scheme.
    */
   sessionKey?: string | undefined;
   /**
@@ -84,18 +90,15 @@ export type RetailPosStrategyOptions = ClientOptions | PassportOptions;
 /** The options once they are checked, with every default filled in. */
 export interface StrategySettings {
   readonly client: RetailPos;
-  readonly authorizationURL: string;
-  /** With `{domain_prefix}` in it. */
-  readonly tokenURL: string;
-  readonly clientID: string;
-  /** The client's own `redirectUri`, for logins that name no other. */
+  readonly application: Application;
+  /** For logins that name no other. */
   readonly redirectUri: string;
   /** As given; may be relative. */
   readonly callbackURL: string | undefined;
   readonly sessionKey: string;
   readonly store: StateStore | "session" | undefined;
   /** Of the cookies. */
-  readonly secrets: readonly (string | (() => Promise<string>))[];
+  readonly secrets: readonly SealSecret[];
   readonly clock: () => number;
   readonly logFailure: (failure: { code: string; message: string }) => void;
 }
@@ -160,23 +163,17 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
   const client = clientOf(options);
   const { callbackURL } = options;
   const redirectUri = callbackURL === undefined ? undefined : callbackUrl(callbackURL);
-  const authorization = client.authorizationUrl("settings", { redirectUri });
-  // Asked from the client through its public methods, so that any client will do.
-  const sample = client.retailer("sample-retailer")?.baseUrl?.replace("sample-retailer", "{domain_prefix}");
-  if (typeof authorization?.href !== "string" || sample === undefined)
-    throw new TypeError("client must be what retailPos() returns");
-  const { host, origin, pathname, searchParams } = authorization;
-  const clientID = searchParams.get("client_id") ?? "";
+  const application = applicationOf(client);
+  const { authorizationUrl, clientId, baseUrl } = application;
+  const key = `retail-pos:${new URL(authorizationUrl).host}/${clientId}/${baseUrl.replace(/^https?:\/\//, "")}`;
   return {
     client,
-    authorizationURL: `${origin}${pathname}`,
-    tokenURL: `${sample}/api/1.0/token`,
-    clientID,
-    redirectUri: redirectUri ?? searchParams.get("redirect_uri") ?? "",
+    application,
+    redirectUri: redirectUri ?? application.redirectUri ?? missingRedirectUri(),
     callbackURL,
-    sessionKey: options.sessionKey ?? `retail-pos:${host}/${clientID}`,
+    sessionKey: options.sessionKey ?? key,
     store: stateStore(store),
-    secrets: secret === undefined ? [derivedFrom(client, store)] : secretsIn(secret),
+    secrets: secretsIn(secret, client),
     clock: options.clock ?? Date.now,
     logFailure: failureLog(options.logFailures),
   };
@@ -184,10 +181,6 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
 
 function clientOf(options: RetailPosStrategyOptions): RetailPos {
   if ("client" in options && options.client !== undefined) {
-    for (const method of ["authorizationUrl", "exchange", "connect", "retailer"] as const) {
-      if (typeof options.client?.[method] !== "function")
-        throw new TypeError("client must be what retailPos() returns");
-    }
     for (const name of ["authUrl", "baseUrl", "clientID", "clientSecret", "tokenStore"]) {
       if ((options as unknown as Record<string, unknown>)[name] !== undefined)
         throw new TypeError(`${name} belongs to the client: give either client or ${name}`);
@@ -221,13 +214,8 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
   });
 }
 
-/** @throws {TypeError} the client cannot derive one, and one is needed. */
-function derivedFrom(client: RetailPos, store: unknown): () => Promise<string> {
-  if (typeof client.secretFor !== "function" && !store)
-    throw new TypeError(
-      "secret must be given: this client has no secretFor(), it is of an older @retail-pos/core",
-    );
-  return () => client.secretFor("the cookies of logins under way");
+function missingRedirectUri(): never {
+  throw new TypeError("callbackURL must be given, because the client has no redirectUri");
 }
 
 function callbackUrl(value: unknown): string {

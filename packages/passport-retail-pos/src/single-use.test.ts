@@ -46,11 +46,8 @@ describe.each<[string, object]>([
     expect(service.seen).toEqual([]);
   });
 
-  test.each<[string, (client: RetailPos) => RetailPos]>([
-    ["of an older core, which cannot claim", ({ claim: _, ...older }) => older as RetailPos],
-    ["that is a class", asClass],
-  ])("is finished once with a client %s", async (_name, made) => {
-    const { service, sites, person, back } = await twoProcesses(options, memoryStore(), made);
+  test("is finished once with a client that is a class", async () => {
+    const { service, sites, person, back } = await twoProcesses(options, memoryStore(), asClass);
     const answers = await Promise.all(Array.from({ length: 5 }, () => person.open(back)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403, 403]);
     expect(service.seen).toHaveLength(1);

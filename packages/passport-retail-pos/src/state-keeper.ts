@@ -1,44 +1,44 @@
 import type { Request } from "express";
+import type { CallbackStates } from "../../login/src/parts.js";
 
 /** Keeps the state of logins under way between the redirect to the service and its callback (R2). */
 export interface StateKeeper {
   /**
-   * Starts a login and returns the state that goes over the wire.
+   * Starts a login.
    *
-   * @param redirectUri the `redirect_uri` of this login.
+   * @returns the state that goes over the wire; `undefined` if there is no room, and the request may evict no other
+   * login.
    * @throws {TypeError} the application's state is none that can be kept.
    */
-  issue(req: Request, applicationState: unknown, redirectUri: string): Promise<string>;
-  /** Whether a login with this state is known to be under way in this browser. Spends nothing. */
-  isUnderWay(req: Request, state: string): boolean | Promise<boolean>;
-  /**
-   * Whether a callback that brings an error instead of a code belongs to a login under way.
-   *
-   * @throws {LoginFailure} why not.
-   */
-  check(req: Request, state: string, here: CallbackHere): Promise<void>;
-  /**
-   * Accepts a callback's state, once in all processes.
-   *
-   * @throws {LoginFailure} `state_unknown` or `state_expired`.
-   */
-  spend(req: Request, state: string, here: CallbackHere): Promise<FinishedState>;
+  issue(req: Request, login: LoginToStart): Promise<{ readonly state: string } | undefined>;
+  /** The logins that came along with a request. */
+  of(req: Request, route: CallbackRoute): CallbackStates<FinishedState>;
 }
 
-/** What a keeper may want to know of the route that received the callback. */
-export interface CallbackHere {
+/** What is kept of a login that starts. */
+export interface LoginToStart {
+  /** The application's own state. */
+  readonly appState: unknown;
+  /** The `redirect_uri` of this login. */
+  readonly redirectUri: string;
+  /** Whether the oldest logins may go to make room. */
+  readonly mayEvict: boolean;
+}
+
+/** What a keeper may want to know of the route that received a callback. */
+export interface CallbackRoute {
   /** The `redirect_uri` as this request would have it, for a keeper that has not kept it. */
   redirectUri(): string;
-  /** Whether the login connects a store to who is logged in (Passport's `authorize`), and logs nobody in. */
+  /** Whether the login connects a store to the person who is logged in (Passport's `authorize`), and logs nobody in. */
   readonly isConnecting: boolean;
 }
 
 /** The facts that were kept with a login. */
 export interface FinishedState {
   /** The application's own state. */
-  readonly state: unknown;
+  readonly appState: unknown;
   /** The `redirect_uri` that was sent; the same has to be sent with the code (4.2). */
   readonly redirectUri: string;
-  /** To be called once Passport has logged the person in: the logins of this browser's other tabs are theirs, too. */
+  /** To be called once Passport has logged the person in, which may have made a new session. */
   readonly loggedIn?: () => void;
 }

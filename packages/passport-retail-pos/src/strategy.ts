@@ -4,14 +4,16 @@ import type { Request } from "express";
 import type {
   AuthenticateCallback as PassportCallback,
   AuthenticateOptions as PassportOptions,
+  Strategy as PassportStrategy,
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
-import { applicationOf, spentStates } from "../../login/src/parts.js";
+import { type Application, spentStates } from "../../login/src/parts.js";
 import { handleLogin, type LoginOptions, type LoginView } from "./handle-request.js";
 import { answerOfHook } from "./hooks/hook-answer.js";
 import { isSkipped, type SkipUserProfile } from "./hooks/skip-profile.js";
 import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./hooks/verify.js";
 import { checkOptions, type RetailPosStrategyOptions, type StrategySettings } from "./options.js";
+import { type Routes, routesOfLogins } from "./request/request-query.js";
 import { responseOf } from "./request/response.js";
 import { cookieJar } from "./state/cookie-jar.js";
 import { customState } from "./state/custom-state.js";
@@ -39,14 +41,23 @@ declare global {
   }
 }
 
+/** What `authenticate` and `authorize` take: a strategy by its name or itself, or a list of them. */
+type StrategyOrList = string | PassportStrategy | (string | PassportStrategy)[];
+
 declare module "passport" {
   interface Authenticator<InitializeRet, AuthenticateRet, AuthorizeRet, AuthorizeOptions> {
     /** {@link LoginOptions}: `state` of any shape, and the callback URL of this login. */
     authenticate(
-      strategy: "retail-pos" | RetailPosStrategy,
+      strategy: StrategyOrList,
       options: Omit<PassportOptions, "state"> & LoginOptions,
       callback?: PassportCallback,
     ): AuthenticateRet;
+    /** The same options, to connect a store to the person who is logged in. */
+    authorize(
+      strategy: StrategyOrList,
+      options: Omit<PassportOptions, "state"> & LoginOptions,
+      callback?: PassportCallback,
+    ): AuthorizeRet;
   }
 }
 
@@ -77,6 +88,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
   readonly client: RetailPos;
   private readonly redirectUri: string;
   private readonly callbackURL: string | undefined;
+  private readonly routes: Routes = routesOfLogins();
   private readonly logFailure: LoginView["logFailure"];
   private readonly skipUserProfile: SkipUserProfile | undefined;
 
@@ -134,12 +146,12 @@ export class RetailPosStrategy extends OAuth2Strategy {
   constructor(options: RetailPosStrategyOptions, verify: AnyVerify) {
     const settings = checkOptions(options);
     styleOf(verify, options.passReqToCallback === true);
-    const { client, authorizationURL, tokenURL, clientID, redirectUri, callbackURL, sessionKey } = settings;
+    const { client, application, redirectUri, callbackURL, sessionKey } = settings;
     super(
       {
-        authorizationURL,
-        tokenURL,
-        clientID,
+        authorizationURL: application.authorizationUrl,
+        tokenURL: tokenUrlOf(application),
+        clientID: application.clientId,
         // The base class would keep the secret in a property that anybody can print. Only the client has it.
         clientSecret: "",
         callbackURL,
@@ -181,6 +193,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
     return {
       client: this.client,
       states: base._stateStore,
+      routes: this.routes,
       redirectUri: this.redirectUri,
       callbackURL: this.callbackURL,
       trustProxy: base._trustProxy === true,
@@ -229,22 +242,24 @@ export class RetailPosStrategy extends OAuth2Strategy {
 
 /** A state store of the application's own; else a cookie for each login, where the response is in reach. */
 function keeperOf(settings: StrategySettings, trustProxy: boolean): StateKeeper {
-  const {
-    client,
-    authorizationURL,
-    tokenURL,
-    clientID,
-    redirectUri,
-    sessionKey: key,
-    store,
-    clock,
-  } = settings;
+  const { client, application, secrets, redirectUri, sessionKey, store, clock } = settings;
   const spent = spentStates(client);
-  const metaOf = (callbackURL: string) => ({ authorizationURL, tokenURL, clientID, callbackURL });
-  if (store !== undefined && store !== "session") return customState(store, metaOf, spent);
-  const inSession = sessionJar(key);
-  const application = { ...applicationOf(client), redirectUri, keeper: key };
-  const inCookies = cookieJar({ application, secrets: settings.secrets, clock, trustProxy });
+  if (store !== undefined && store !== "session") {
+    const metaOf = (callbackURL: string) => ({
+      authorizationURL: application.authorizationUrl,
+      tokenURL: tokenUrlOf(application),
+      clientID: application.clientId,
+      callbackURL,
+    });
+    return customState(store, metaOf, spent);
+  }
+  const inSession = sessionJar(sessionKey);
+  const own = { ...application, redirectUri };
+  const inCookies = cookieJar({ application: own, secrets, clock, keeper: sessionKey }, trustProxy);
   const jarOf = (req: Request) => (store === "session" || !responseOf(req) ? inSession : inCookies);
   return ownStates({ jarOf, clock, spent, redirectUri });
+}
+
+function tokenUrlOf({ baseUrl }: Application): string {
+  return `${baseUrl}/api/1.0/token`;
 }

@@ -47,7 +47,7 @@ export function queryIn(url: URL): Query {
 }
 
 /** Whether a query has a parameter, also as a list or an object. */
-export function names(query: Query, name: string): boolean {
+export function hasParameter(query: Query, name: string): boolean {
   return Object.keys(query).some((key) => key === name || key.startsWith(`${name}[`));
 }
 
@@ -65,7 +65,7 @@ export function readCallback(query: Query): Callback | ErrorCallback {
   if (error) {
     const isDecline = error === ACCESS_DENIED;
     const [description, uri] = [printable(error_description), printable(error_uri)];
-    return { error: printable(error), description, uri, state: isDecline ? state : stateOf(state) };
+    return { error: printable(error), description, uri, state: isDecline ? state : stateOf(state, error) };
   }
   if (!code || code.length > LONGEST_CODE || !/^[\x20-\x7e]+$/.test(code)) {
     throw new LoginFailure("invalid_callback", "The callback carries no usable code; start the login again");
@@ -86,18 +86,19 @@ export function declined({ description }: ErrorCallback, isOurs: boolean): Login
 }
 
 /** Any other error, with a state of ours. Of what is not ours, a message has the error's name alone, if it is one. */
-export function authorizationFailed({ error }: ErrorCallback): LoginFailure {
+export function authorizationFailed({ error, uri }: ErrorCallback): LoginFailure {
   const isScope = error === "invalid_scope"; // RFC 6749, section 4.1.2.1
-  return new LoginFailure(
+  const failure = new LoginFailure(
     "authorization_failed",
-    `The service answered the login with ${isName(error) ? `the error "${error}"` : "an error"} instead of a code` +
+    `The service answered the login with ${named(error)} instead of a code` +
       (isScope ? ": it does not have a scope that the login named; see the `scope` option" : ""),
   );
+  return Object.assign(failure, { answer: { error, uri } });
 }
 
-/** As RFC 6749 and OpenID Connect name errors. A stranger may have written anything. */
-function isName(error: string): boolean {
-  return /^[a-z][a-z_]{0,39}$/i.test(error);
+/** A name as RFC 6749 and OpenID Connect give errors is repeated. A stranger may have written anything. */
+function named(error: string): string {
+  return /^[a-z][a-z_]{0,39}$/i.test(error) ? `the error "${error}"` : "an error";
 }
 
 /** Query parsers differ: `a=1&a=2` is a list; `a[]=1` and `a[b]=1` are objects, or names of their own. */
@@ -109,22 +110,26 @@ function refuseRepeated(query: Query, name: string): void {
   }
 }
 
-function stateOf(state: string | undefined): string {
+function stateOf(state: string | undefined, error?: string): string {
   if (state) return state;
+  const brings = error === undefined ? "" : ` It brings ${named(error)}.`;
   throw new LoginFailure(
     "state_missing",
-    `The callback carries no state, so it does not belong to a login that was started here. ${ONE_COOKIE_HOSTS}`,
+    `The callback carries no state, so it does not belong to a login that was started here.${brings} ${ONE_COOKIE_HOSTS}`,
   );
 }
 
-function domainPrefixOf(text: unknown): DomainPrefix {
+function domainPrefixOf(text: string | undefined): DomainPrefix {
   try {
     return parseDomainPrefix(text);
   } catch (error) {
     if (!isRetailPosError(error)) throw error;
     throw new LoginFailure(
       "invalid_domain_prefix",
-      "The callback's domain_prefix is missing or not one DNS label; nothing was sent to it",
+      text
+        ? "The callback's domain_prefix is not one DNS label; nothing was sent to it"
+        : "The callback's domain_prefix is missing (something may have changed the address on the way, `&` to `&amp;` " +
+            "for example); nothing was sent",
     );
   }
 }

@@ -8,7 +8,7 @@ import type { Callback } from "./callback-query.js";
  * @throws {LoginFailure} `code_refused` or `retailer_not_accepted`: nothing is wrong with the service.
  * @throws {RetailPosError} everything else.
  */
-export async function trade(
+export async function exchangeCode(
   client: RetailPos,
   { domainPrefix, code }: Callback,
   extra: ExchangeExtra,

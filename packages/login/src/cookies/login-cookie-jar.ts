@@ -1,7 +1,7 @@
 import { isInTime, LIFETIME_MS, pendingLoginsIn } from "../pending/pending-logins.js";
 import type { Application } from "../values/application.js";
 import { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
-import { type CookieNames, cookieNames, type Seal } from "./sealed-cookie.js";
+import { type CookieNames, cookieNames, type Seal, type SealSecret, sealOf } from "./sealed-cookie.js";
 
 /** As much of a request as the cookies of its browser depend on. */
 export interface Visit {
@@ -15,14 +15,24 @@ export interface Visit {
 export interface LoginCookies {
   /**
    * The `Set-Cookie` lines of a login that starts: its own, and the removal of those for which there is no room,
-   * twenty at most.
+   * twenty at most. `undefined` if there is no room and the visit may remove no login that is under way.
    *
-   * @param pending the text that the flow wants kept.
    * @throws {TypeError} browsers would drop it for its size.
    */
-  add(visit: Visit, state: string, pending: string, isSecure: boolean): Promise<string[]>;
+  add(visit: Visit, login: StartedLogin): Promise<string[] | undefined>;
   /** The cookie of the login that a callback's state belongs to. */
   find(visit: Visit, state: string): Promise<FoundCookie>;
+}
+
+/** A login that starts, as its cookie depends on it. */
+export interface StartedLogin {
+  readonly state: string;
+  /** The text that the flow wants kept. */
+  readonly pending: string;
+  /** Whether the browser comes back over https. */
+  readonly isSecure: boolean;
+  /** Whether the oldest logins may go to make room. */
+  readonly mayEvict: boolean;
 }
 
 /** The cookie that a browser brought back for one login. */
@@ -50,22 +60,32 @@ const MOST_LOOKED_AT = 20;
 /** No browser sends a cookie's name more often than this; somebody who attacks may. */
 const MOST_OF_A_NAME = 5;
 
-/** @param clock epoch milliseconds. */
-export function loginCookies(application: Application, seal: Seal, clock: () => number): LoginCookies {
+export interface LoginCookiesOptions {
+  readonly application: Application;
+  readonly secrets: readonly SealSecret[];
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Tells two keepers of one application apart. */
+  readonly keeper: string;
+}
+
+export function loginCookies({ application, secrets, clock, keeper }: LoginCookiesOptions): LoginCookies {
+  const seal = sealOf(secrets, application);
   let known: CookieNames | undefined;
   const names = async () => {
-    known ??= await cookieNames(application); // no promise is kept: it may be one of a request that the runtime ended
+    known ??= await cookieNames(application, keeper); // no promise is kept: it may be one of a request that the runtime ended
     return known;
   };
 
   return {
-    async add(visit, state, pending, isSecure) {
+    async add(visit, { state, pending, isSecure, mayEvict }) {
       const name = await (await names()).of(state, isSecure);
       const cookie = { name, value: await seal.seal(name, pending) };
       if (sizeOf(cookie) > LONGEST_COOKIE)
         throw new TypeError("redirectUri and state are together too long for a cookie of 4,000 bytes");
       const ours = await others(visit, isSecure);
       const surplus = await surplusOf(ours.slice(-MOST_LOOKED_AT), sizeOf(cookie)); // a browser sends the newest last
+      if (!mayEvict && surplus.some(({ startedAt }) => Number.isFinite(startedAt))) return undefined;
       const unopened = ours.slice(0, -MOST_LOOKED_AT);
       return [
         ...[...surplus, ...unopened]
@@ -109,9 +129,11 @@ export function loginCookies(application: Application, seal: Seal, clock: () => 
   }
 
   /** The cookies to remove, so that a login of `size` bytes has room. */
-  async function surplusOf(cookies: readonly Cookie[], size: number): Promise<Cookie[]> {
-    const dated = await Promise.all(cookies.map(async (cookie) => ({ cookie, at: await startOf(cookie) })));
-    const newestFirst = dated.sort((one, other) => other.at - one.at).map(({ cookie }) => cookie);
+  async function surplusOf(cookies: readonly Cookie[], size: number) {
+    const dated = await Promise.all(
+      cookies.map(async (cookie) => ({ ...cookie, startedAt: await startOf(cookie) })),
+    );
+    const newestFirst = dated.sort((one, other) => other.startedAt - one.startedAt);
     let [count, bytes] = [1, size];
     return newestFirst.filter((cookie) => {
       count += 1;

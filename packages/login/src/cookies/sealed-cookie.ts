@@ -1,3 +1,4 @@
+import type { RetailPos } from "@retail-pos/core";
 import type { Application } from "../values/application.js";
 import { base64url, bytesOf, fromBase64url, hashOf } from "../values/bytes.js";
 
@@ -19,11 +20,11 @@ const SHORTEST_SECRET = 32;
 export type SealSecret = string | (() => Promise<string>);
 
 /**
- * AES-GCM under a key that HKDF makes of a secret for each cookie name, client id and service.
+ * AES-GCM under a key that HKDF makes of a secret for each cookie name, client id, service and API.
  *
  * @param secrets the first seals, all open.
  */
-export function sealOf(secrets: readonly SealSecret[], { clientId, service }: Application): Seal {
+export function sealOf(secrets: readonly SealSecret[], { identity }: Application): Seal {
   // At first use: some runtimes allow no cryptography while modules are loaded. The key is kept and not its promise:
   // some end the request that made a promise, and whoever waits for it then waits in vain.
   const materials = secrets.map((secret) => {
@@ -57,7 +58,7 @@ export function sealOf(secrets: readonly SealSecret[], { clientId, service }: Ap
   };
 
   function keyFor(name: string, material: CryptoKey): Promise<CryptoKey> {
-    const info = bytesOf(`@retail-pos/login cookie 2\n${name}\n${service}\n${clientId}`);
+    const info = bytesOf(`@retail-pos/login cookie 3\n${name}\n${identity}`);
     return crypto.subtle.deriveKey(
       { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info },
       material,
@@ -80,15 +81,20 @@ async function opened(
   }
 }
 
-/** @throws {TypeError} naming `secret`; its value is not repeated. */
-export function secretsIn(secret: unknown): string[] {
+/**
+ * The secrets of an application's cookies. Without the option `secret` it is one that the client makes of its client
+ * secret: the same in all processes.
+ *
+ * @throws {TypeError} naming `secret`; its value is not repeated.
+ */
+export function secretsIn(secret: unknown, client: RetailPos): SealSecret[] {
+  if (secret === undefined) return [() => client.secretFor("the cookies of logins under way")];
   const secrets: unknown[] = [secret].flat();
   const isLong = (one: unknown): one is string =>
     typeof one === "string" && [...one].length >= SHORTEST_SECRET;
-  if (secrets.length > 0 && secrets.every(isLong)) return secrets as string[];
+  if (secrets.length > 0 && secrets.every(isLong)) return secrets;
   throw new TypeError(
-    `secret must be a text of ${SHORTEST_SECRET} characters or more, or a list of such texts; the first seals` +
-      (secret === undefined ? "; none was given" : ""),
+    `secret must be a text of ${SHORTEST_SECRET} characters or more, or a list of such texts; the first seals`,
   );
 }
 
@@ -101,11 +107,13 @@ export interface CookieNames {
 }
 
 /**
- * By application, service, keeper and a random part of the login: in one cookie no two tabs meet, nor two applications.
+ * By client id, consent server, API and a random part of the login: in one cookie no two tabs meet, nor two
+ * applications.
+ *
+ * @param keeper tells two keepers of one application apart.
  */
-export async function cookieNames({ clientId, service, keeper }: Application): Promise<CookieNames> {
-  const whose = [service, clientId, ...(keeper === undefined ? [] : [keeper])].join("\n");
-  const start = `retail-pos.${(await hashOf(whose)).slice(0, 8)}.`;
+export async function cookieNames({ identity }: Application, keeper: string): Promise<CookieNames> {
+  const start = `retail-pos.${(await hashOf(`${identity}\n${keeper}`)).slice(0, 8)}.`;
   const prefix = (isSecure: boolean) => (isSecure ? `__Host-${start}` : start);
   return {
     isOurs: (name, isSecure) => name.startsWith(prefix(isSecure)),

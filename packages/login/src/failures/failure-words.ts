@@ -18,10 +18,10 @@ export const CANNOT_BE_OPENED: string =
   "The cookie of this login cannot be opened: it was changed on the way, or sealed with a secret that this " +
   "deployment does not have";
 
-/** The message for a login that was begun while another person, or nobody, was logged in; `state_unknown` too. */
+/** The message for a login that another person began, or nobody who was logged in; `state_unknown` too. */
 export const OF_ANOTHER_PERSON: string =
-  "Since this login started, another person logged in in this browser, or the one who started it logged out; a login " +
-  "is finished by the person who started it. Start the login again";
+  "Nothing was connected: somebody else was logged in when this login was started, or nobody was. A login is finished " +
+  "by the person who started it; start it again";
 
 const OUT_OF_REACH: FailureWords = {
   title: "We could not reach your store",

@@ -1,16 +1,18 @@
 import { LoginFailure } from "../failures/login-failure.js";
-import { randomText } from "../values/bytes.js";
+import { bytesOf, randomText } from "../values/bytes.js";
 
 /** One login under way, as it is kept between the redirect to the service and its callback (R2). */
 export interface PendingLogin {
   /** The `state` that is sent (4.1): 256 random bits. */
-  readonly handle: string;
+  readonly state: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
   /** The application's own state, if it gave one. */
-  readonly state?: unknown;
+  readonly appState?: unknown;
   /** The `redirect_uri` that was sent, if it is not the client's own. Its code is traded with the same one (4.2). */
-  readonly redirectUri?: string;
+  readonly redirectUri?: string | undefined;
+  /** A short hash of the person who was logged in when the login started; absent if nobody was. The strategy's alone. */
+  readonly user?: string | undefined;
 }
 
 /** How long a login may take, milliseconds. */
@@ -18,40 +20,44 @@ export const LIFETIME_MS: number = 15 * 60_000;
 
 /** How many logins may be under way in one browser; the oldest go first. */
 export const MOST_PENDING = 20;
+/**
+ * Of what is kept for one browser's logins together. It may lie in a session that is a cookie, which browsers drop
+ * beyond 4,096 bytes: encryption and base64 make it longer by a third, and the application keeps something there, too.
+ */
+const MOST_BYTES = 2_000;
 
 /** A login that starts now. */
-export function newLogin(
-  now: number,
-  { state, redirectUri }: Pick<PendingLogin, "state"> & { redirectUri?: string | undefined },
-): PendingLogin {
-  return {
-    handle: randomText(32),
-    startedAt: now,
-    ...(state !== undefined && { state }),
-    ...(redirectUri !== undefined && { redirectUri }),
-  };
+export function newLogin(now: number, facts: Omit<PendingLogin, "state" | "startedAt">): PendingLogin {
+  return { state: randomText(32), startedAt: now, ...facts };
+}
+
+/** The newest logins that there is room for: one at least, whatever its length. */
+export function newestThatFit(
+  logins: readonly PendingLogin[],
+  write: (logins: readonly PendingLogin[]) => string,
+): readonly PendingLogin[] {
+  let newest = logins.slice(-MOST_PENDING);
+  while (newest.length > 1 && bytesOf(write(newest)).length > MOST_BYTES) newest = newest.slice(1);
+  return newest;
 }
 
 /** The pending logins in a kept value; entries that are none are left out. */
-export function pendingLoginsIn<Login extends PendingLogin>(value: unknown): Login[] {
-  return Array.isArray(value) ? value.filter(isPendingLogin<Login>) : [];
+export function pendingLoginsIn(value: unknown): PendingLogin[] {
+  return Array.isArray(value) ? value.filter(isPendingLogin) : [];
 }
 
-function isPendingLogin<Login extends PendingLogin>(value: unknown): value is Login {
+function isPendingLogin(value: unknown): value is PendingLogin {
   const login = value as Partial<PendingLogin> | null;
   return (
-    typeof login?.handle === "string" &&
+    typeof login?.state === "string" &&
     Number.isFinite(login.startedAt) &&
     ["undefined", "string"].includes(typeof login.redirectUri)
   );
 }
 
 /** The login that a callback's state belongs to. */
-export function loginWith<Login extends PendingLogin>(
-  state: string,
-  pending: readonly Login[],
-): Login | undefined {
-  return pending.filter(({ handle }) => isSame(handle, state))[0];
+export function loginWith(state: string, pending: readonly PendingLogin[]): PendingLogin | undefined {
+  return pending.filter((login) => isSame(login.state, state))[0];
 }
 
 /**
@@ -60,31 +66,6 @@ export function loginWith<Login extends PendingLogin>(
  */
 export function isInTime({ startedAt }: Pick<PendingLogin, "startedAt">, now: number): boolean {
   return Math.abs(now - startedAt) < LIFETIME_MS;
-}
-
-/** Facts about a callback's state. */
-export interface StateFound<Login extends PendingLogin> {
-  /** The login under way that has this state; absent if there is none. */
-  readonly login: Login | undefined;
-  /** Whether this process knows that the state has finished a login. */
-  readonly isSpent: boolean;
-  /** Epoch milliseconds. */
-  readonly now: number;
-  /** The message if there is no such login: the likely causes. */
-  whyUnknown(): string;
-}
-
-/**
- * The login that a callback may finish.
- *
- * @throws {LoginFailure} `state_unknown` or `state_expired`.
- */
-export function underWay<Login extends PendingLogin>(found: StateFound<Login>): Login {
-  const { login, isSpent, now } = found;
-  if (isSpent) throw alreadyUsed();
-  if (!login) throw new LoginFailure("state_unknown", found.whyUnknown());
-  if (isInTime(login, now)) return login;
-  throw new LoginFailure("state_expired", "This login was started more than 15 minutes ago; start it again");
 }
 
 /** A state that finished a login, here or in another process. */

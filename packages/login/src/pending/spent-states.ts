@@ -33,31 +33,28 @@ export function spentStates(client: RetailPos): SpentStates {
 
 /** Whether a login may still be finished: no callback has spent it, and it is not too old. */
 export function isOpen(login: PendingLogin, spent: SpentStates, now: number): boolean {
-  return !spent.has(login.handle) && isInTime(login, now);
+  return !spent.has(login.state) && isInTime(login, now);
 }
 
-/** Asks the client. A client of an older core cannot claim; then only this process's memory decides. */
 function newSpentStates(client: RetailPos): SpentStates {
   const spent = new Set<string>();
-  const { service } = applicationOf(client);
+  const { identity } = applicationOf(client);
 
   return {
     has: (state) => spent.has(state),
     async spend(state) {
-      const hash = await hashOf(`${service}\n${state}`); // a store may be shared by two services, for staging
+      const hash = await hashOf(`${identity}\n${state}`); // a store may be shared by two services, for staging
       const kept = state.length <= LONGEST_KEPT ? state : hash;
       if (spent.has(kept)) return false;
-      if (typeof client.claim !== "function") return remember(kept);
       const isFirst = (await client.claim(`login/${hash}`, SPENT_FOR_MS)) === true;
       remember(kept);
       return isFirst;
     },
   };
 
-  function remember(state: string): true {
+  function remember(state: string): void {
     const [oldest] = spent;
     if (spent.size >= MOST_SPENT && oldest !== undefined) spent.delete(oldest);
     spent.add(state);
-    return true;
   }
 }

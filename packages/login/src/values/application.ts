@@ -4,13 +4,20 @@ import type { RetailPos } from "@retail-pos/core";
 export interface Application {
   /** The registered client id (2.1). */
   readonly clientId: string;
-  /** The origin of the consent page (4.1): the same client id may be registered at a second service, for staging. */
-  readonly service: string;
+  /** {auth_url} with `/connect` (4.1). */
+  readonly authorizationUrl: string;
+  /** {base_url}, with `{domain_prefix}` in it. */
+  readonly baseUrl: string;
   /** The client's own `redirect_uri`; `undefined` if each login has to name one. */
   readonly redirectUri: string | undefined;
-  /** Which of the application's keepers of logins, if it has several; each has cookies of its own. */
-  readonly keeper?: string | undefined;
+  /**
+   * Client id, consent server and API: a login counts only where all three are the same. One client id may be
+   * registered at a second service, for staging, and a code must not go to another API than the login was started for.
+   */
+  readonly identity: string;
 }
+
+const SAMPLE = "sample-retailer";
 
 /**
  * Asks the client through its public methods, so that any client will do.
@@ -18,7 +25,7 @@ export interface Application {
  * @throws {TypeError} the client is none, or lacks what a login needs.
  */
 export function applicationOf(client: RetailPos): Application {
-  for (const method of ["authorizationUrl", "exchange", "connect"] as const) {
+  for (const method of ["authorizationUrl", "exchange", "connect", "retailer", "claim"] as const) {
     if (typeof client?.[method] === "function") continue;
     const isNone = client === undefined || client === null;
     throw new TypeError(`client must be what retailPos() returns${isNone ? "; none was given" : ""}`);
@@ -26,8 +33,15 @@ export function applicationOf(client: RetailPos): Application {
   // A client without a redirectUri may be given one with each login.
   const url = client.authorizationUrl("settings", { redirectUri: "https://client-id.invalid/" });
   const clientId = url?.searchParams?.get("client_id");
-  if (!clientId) throw new TypeError("client must be what retailPos() returns");
-  return { clientId, service: url.origin, redirectUri: ownRedirectUri(client) };
+  const baseUrl = client.retailer(SAMPLE)?.baseUrl?.replace(SAMPLE, "{domain_prefix}");
+  if (!clientId || !baseUrl) throw new TypeError("client must be what retailPos() returns");
+  return {
+    clientId,
+    authorizationUrl: `${url.origin}${url.pathname}`,
+    baseUrl,
+    redirectUri: ownRedirectUri(client),
+    identity: [url.origin, clientId, baseUrl].join("\n"),
+  };
 }
 
 function ownRedirectUri(client: RetailPos): string | undefined {

@@ -1,3 +1,5 @@
+import { bytesOf } from "./bytes.js";
+
 /**
  * Refuses values that JSON would lose without a word: functions, symbols, big integers, NaN and infinity, instances of
  * classes without `toJSON`, circles.
@@ -16,6 +18,16 @@ export function checkJson(name: string, value: unknown): string | undefined {
   } catch {
     throw new TypeError(`${name} must be a value that JSON can hold`);
   }
+}
+
+/** Bytes of UTF-8. A cookie holds 4 kB, and several logins may be under way. */
+const LONGEST_STATE = 1_500;
+
+/** The application's own state. @throws {TypeError} JSON cannot hold it, or it is longer than 1,500 bytes of JSON. */
+export function checkAppState(state: unknown): void {
+  const { length } = bytesOf(checkJson("state", state) ?? "");
+  if (length > LONGEST_STATE)
+    throw new TypeError(`state must be at most ${LONGEST_STATE} bytes of JSON; these are ${length}`);
 }
 
 function isJson(part: unknown): boolean {

@@ -7,7 +7,7 @@ import { crippled, foreignStates, hostilePrefixes } from "../../../../test/suppo
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../../test/support/login-site.js";
 import { fakeService } from "../../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "../index.js";
-import { callbackOf } from "./callback-query.js";
+import { callbackQueryOf } from "./request-query.js";
 
 const parsers: [name: string, configure: (app: Express) => void][] = [
   ["Express 5's simple query parser", () => {}],
@@ -334,6 +334,6 @@ async function open(settings: SiteSettings<RetailPosStrategy> = {}, options: obj
 
 test("a request that names no method is taken as the GET it is, as the base class takes it", () => {
   const query = { code: "c", domain_prefix: "shop", state: "12345678" };
-  expect(callbackOf({ query } as never)).toEqual({ code: "c", domainPrefix: "shop", state: "12345678" });
-  expect(() => callbackOf({ query, method: "HEAD" } as never)).toThrow(/not HEAD/);
+  expect(callbackQueryOf({ query } as never)).toEqual(query);
+  expect(() => callbackQueryOf({ query, method: "HEAD" } as never)).toThrow(/not HEAD/);
 });

@@ -1,27 +1,29 @@
 import type { ServerResponse } from "node:http";
 import type { Request } from "express";
-import { NOT_NOW } from "../../../login/src/parts.js";
+import { PREFETCH_RESPONSE } from "../../../login/src/parts.js";
 
 /** As much of a response as Passport itself needs: koa-passport has one of its own. */
 type PassportResponse = Pick<ServerResponse, "statusCode" | "setHeader" | "end">;
 
+/** As much of a response as a login needs. One without `getHeader` adds cookies to those it has (Fastify's reply). */
+type CookieResponse = Pick<ServerResponse, "setHeader"> &
+  Partial<Pick<ServerResponse, "getHeader" | "headersSent">>;
+
 /**
- * Node's response to a request; `undefined` if the framework keeps it out of reach (Fastify). Express keeps it on the
- * request, koa-passport on the request's context (its own `res` can only replace headers).
+ * The response to a request; `undefined` if the framework keeps it out of reach (Fastify, unless the application puts
+ * it on the request). Express keeps it on the request, koa-passport on the request's context (its own `res` can only
+ * replace headers).
  */
-export function responseOf(req: Request): ServerResponse | undefined {
-  const { ctx, res } = req as Partial<Request> & { ctx?: { res?: ServerResponse } };
-  return [ctx?.res, res].find(
-    (one): one is ServerResponse =>
-      typeof one?.getHeader === "function" && typeof one.setHeader === "function",
-  );
+export function responseOf(req: Request): CookieResponse | undefined {
+  const { ctx, res } = req as { ctx?: { res?: CookieResponse }; res?: CookieResponse | null };
+  return [ctx?.res, res].find((one): one is CookieResponse => typeof one?.setHeader === "function");
 }
 
 /** Adds cookies to those that the response has already. */
 export function addCookies(req: Request, lines: readonly string[]): void {
   const response = responseOf(req);
   if (!response || lines.length === 0) return;
-  const others = [response.getHeader("set-cookie") ?? []].flat().map(String);
+  const others = [response.getHeader?.("set-cookie") ?? []].flat().map(String);
   response.setHeader("set-cookie", [...others, ...lines]);
 }
 
@@ -32,8 +34,8 @@ export function keepFromCaches(req: Request): void {
 }
 
 /** Answers without doing anything; by an error, if the response is out of reach. */
-export function answerNotNow(req: Request, error: (error: Error) => void): void {
-  const { status, headers, body } = NOT_NOW;
+export function answerPrefetch(req: Request, error: (error: Error) => void): void {
+  const { status, headers, body } = PREFETCH_RESPONSE;
   const { res } = req as { res?: PassportResponse };
   if (typeof res?.setHeader === "function" && typeof res.end === "function") {
     res.statusCode = status;

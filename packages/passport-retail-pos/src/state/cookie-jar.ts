@@ -1,49 +1,35 @@
 import type { Request } from "express";
 import {
-  type Application,
   CANNOT_BE_OPENED,
   loginCookies,
   loginWith,
   ONE_COOKIE_HOSTS,
   pendingText,
-  type SealSecret,
-  sealOf,
   type Visit,
 } from "../../../login/src/parts.js";
 import { hostOf } from "../request/callback-url.js";
 import { addCookies } from "../request/response.js";
-import type { LoginJar } from "./login-jar.js";
-import type { StartedLogin } from "./person.js";
-
-export interface CookieJarOptions {
-  readonly application: Application;
-  /** The first seals, all open. */
-  readonly secrets: readonly SealSecret[];
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  /** Whether the strategy trusts the proxy in front. */
-  readonly trustProxy: boolean;
-}
+import type { LoginJar } from "./own-states.js";
 
 /** Keeps each login under way in a sealed cookie of its own, as `webLogin` does. */
-export function cookieJar({ application, secrets, clock, trustProxy }: CookieJarOptions): LoginJar {
-  const cookies = loginCookies(application, sealOf(secrets, application), clock);
-  const text = pendingText(application);
+export function cookieJar(options: Parameters<typeof loginCookies>[0], trustProxy: boolean): LoginJar {
+  const cookies = loginCookies(options);
+  const text = pendingText(options.application);
   const visitOf = (req: Request): Visit => ({ cookie: req.headers?.cookie, url: addressOf(req, trustProxy) });
 
   return {
-    async add(req, login, isSecure) {
-      addCookies(req, await cookies.add(visitOf(req), login.handle, text.writeWith(login, []), isSecure));
+    async add(req, login, ask) {
+      const pending = await text.writeWith(login, []);
+      const lines = await cookies.add(visitOf(req), { ...ask, state: login.state, pending });
+      if (lines) addCookies(req, lines);
+      return lines !== undefined;
     },
     async find(req, state) {
       const { pending, isThere, hasOthers, removal } = await cookies.find(visitOf(req), state);
       return {
-        login: loginWith(state, text.read(pending) as StartedLogin[]),
+        login: loginWith(state, await text.read(pending)),
         whyUnknown: () => (isThere ? CANNOT_BE_OPENED : hasOthers ? NOT_THIS_ONE : NO_COOKIE),
-        remove() {
-          addCookies(req, removal);
-          return () => {}; // each has a cookie of its own
-        },
+        remove: () => void addCookies(req, removal),
       };
     },
   };

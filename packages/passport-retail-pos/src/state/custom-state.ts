@@ -1,9 +1,8 @@
 import type { Request } from "express";
-import { alreadyUsed, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
+import { alreadyUsed, hashOf, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
 import { answerOfHook } from "../hooks/hook-answer.js";
 import type { StateMeta, StateStore } from "../hooks/state-store.js";
-import type { CallbackHere, StateKeeper } from "../state-keeper.js";
-import { hashOf } from "./hash.js";
+import type { CallbackRoute, StateKeeper } from "../state-keeper.js";
 
 /** Per process; the oldest go first. */
 const MOST_ISSUED = 5_000;
@@ -17,48 +16,52 @@ export function customState(
   metaOf: (callbackURL: string) => StateMeta,
   spent: SpentStates,
 ): StateKeeper {
+  /** The `redirect_uri` of each state, which is kept as its hash. */
   const issued = new Map<string, string>();
+  const isKnown = async (state: string) => issued.has(await hashOf(state)) && !spent.has(state);
 
   return {
-    async issue(req, applicationState, callbackURL) {
+    async issue(req, { appState, redirectUri }) {
       const [state] = await answerOf("store", store.store, (done) => {
-        const meta = metaOf(callbackURL);
-        if (store.store.length === 5) return store.store(req, undefined, applicationState, meta, done);
-        if (store.store.length === 4) return store.store(req, applicationState, meta, done);
+        const meta = metaOf(redirectUri);
+        if (store.store.length === 5) return store.store(req, undefined, appState, meta, done);
+        if (store.store.length === 4) return store.store(req, appState, meta, done);
         if (store.store.length === 3) return store.store(req, meta, done);
         return store.store(req, done);
       });
-      if (typeof state === "string") remember(state, callbackURL);
-      return state as string; // its shape is checked where the authorization URL is made
+      if (typeof state === "string") remember(await hashOf(state), redirectUri);
+      return { state: state as string }; // its shape is checked where the authorization URL is made
     },
-    isUnderWay: (_req, state) => issued.has(hashOf(state)) && !spent.has(state),
-    async check(req, state, here) {
-      if (!this.isUnderWay(req, state)) await verify(req, state, here); // a store can only be asked once
-    },
-    async spend(req, state, here) {
-      const { info, redirectUri } = await verify(req, state, here);
-      if (!(await spent.spend(state))) throw alreadyUsed();
-      issued.delete(hashOf(state));
-      return { state: info, redirectUri };
-    },
+    of: (req, route) => ({
+      isKnown,
+      async check(state) {
+        if (!(await isKnown(state))) await verify(req, state, route); // a store can only be asked once
+      },
+      async spend(state) {
+        const finished = await verify(req, state, route);
+        if (!(await spent.spend(state))) throw alreadyUsed();
+        issued.delete(await hashOf(state));
+        return finished;
+      },
+    }),
   };
 
   /** @throws {LoginFailure} the store does not know the state. */
-  async function verify(req: Request, state: string, here: CallbackHere) {
-    const redirectUri = issued.get(hashOf(state)) ?? here.redirectUri();
-    const [ok, info] = await answerOf("verify", store.verify, (done) =>
+  async function verify(req: Request, state: string, route: CallbackRoute) {
+    const redirectUri = issued.get(await hashOf(state)) ?? route.redirectUri();
+    const [ok, appState] = await answerOf("verify", store.verify, (done) =>
       store.verify.length === 4
         ? store.verify(req, state, metaOf(redirectUri), done)
         : store.verify(req, state, done),
     );
-    if (!ok) throw new LoginFailure("state_unknown", reasonIn(info));
-    return { info, redirectUri };
+    if (!ok) throw new LoginFailure("state_unknown", reasonIn(appState));
+    return { appState, redirectUri };
   }
 
-  function remember(state: string, redirectUri: string): void {
+  function remember(hash: string, redirectUri: string): void {
     const [oldest] = issued.keys();
     if (issued.size >= MOST_ISSUED && oldest !== undefined) issued.delete(oldest);
-    issued.set(hashOf(state), redirectUri);
+    issued.set(hash, redirectUri);
   }
 }
 

@@ -59,7 +59,7 @@ describe("a cookie for each login", () => {
   });
 
   test.each<[string, unknown, RegExp]>([
-    ["is too large", "x".repeat(3000), /too long for a cookie/],
+    ["is too large", "x".repeat(1499), /state must be at most 1500 bytes of JSON; these are 1501/],
     ["is no JSON", { at: 1n }, /state must be a value that JSON can hold/],
   ])("an application's state that %s is a TypeError at the start", async (_, state, message) => {
     const { site, person } = await open({}, { options: { state } });

@@ -1,17 +1,31 @@
 import type { Request } from "express";
 import {
-  alreadyUsed,
-  checkJson,
-  isOpen,
-  LoginFailure,
+  callbackStates,
+  checkAppState,
+  type FoundLogin,
   newLogin,
-  OF_ANOTHER_PERSON,
+  type PendingLogin,
   type SpentStates,
-  underWay,
 } from "../../../login/src/parts.js";
-import type { CallbackHere, StateKeeper } from "../state-keeper.js";
-import type { FoundLogin, LoginJar } from "./login-jar.js";
-import { changeOfPerson, isOfPerson, personIn, type StartedLogin } from "./person.js";
+import type { StateKeeper } from "../state-keeper.js";
+import { checkPerson, personIn } from "./person.js";
+
+/** Where a browser's logins under way are kept. */
+export interface LoginJar {
+  /** @returns whether there was room. */
+  add(req: Request, login: PendingLogin, ask: { isSecure: boolean; mayEvict: boolean }): Promise<boolean>;
+  find(req: Request, state: string): Promise<JarLogin>;
+}
+
+/** A login as it was found in a jar. */
+export interface JarLogin extends FoundLogin {
+  /**
+   * Removes it from where it is kept.
+   *
+   * @returns puts the logins of other tabs into a session that Passport has made meanwhile, if they were in the former.
+   */
+  remove(): (() => void) | undefined;
+}
 
 export interface OwnStatesOptions {
   /** Where the logins of the browser that sent a request are kept. */
@@ -23,56 +37,29 @@ export interface OwnStatesOptions {
   readonly redirectUri: string;
 }
 
-/**
- * Keeps logins under way so that each counts once, only in the browser that began it, and only for the person who did;
- * nobody counts as one. Whoever logs in with store is still the person who they were when their other tabs began.
- */
-export function ownStates({ jarOf, clock, spent, redirectUri }: OwnStatesOptions): StateKeeper {
+/** Keeps logins under way so that each counts once, only in the browser that began it, and for the person who did. */
+export function ownStates({ jarOf, clock, spent, redirectUri: usual }: OwnStatesOptions): StateKeeper {
   return {
-    async issue(req, state, callbackURL) {
-      checkJson("state", state);
-      const user = personIn(req);
-      const kept = callbackURL === redirectUri ? undefined : callbackURL;
-      const login = {
-        ...newLogin(clock(), { state, redirectUri: kept }),
-        ...(user !== undefined && { user }),
+    async issue(req, { appState, redirectUri, mayEvict }) {
+      checkAppState(appState);
+      const kept = redirectUri === usual ? undefined : redirectUri;
+      const login = newLogin(clock(), { appState, redirectUri: kept, user: await personIn(req) });
+      const isSecure = /^\s*https:/i.test(redirectUri);
+      return (await jarOf(req).add(req, login, { isSecure, mayEvict })) ? login : undefined;
+    },
+    of(req, { isConnecting }) {
+      const find = (state: string) => jarOf(req).find(req, state);
+      const accept = (login: PendingLogin) => checkPerson(req, login, isConnecting);
+      const { spend, ...states } = callbackStates({ find, spent, clock, accept });
+      return {
+        ...states,
+        async spend(state) {
+          const { login, remove } = await spend(state);
+          const loggedIn = remove();
+          const { appState, redirectUri = usual } = login;
+          return { appState, redirectUri, ...(loggedIn && { loggedIn }) };
+        },
       };
-      await jarOf(req).add(req, login, /^\s*https:/i.test(callbackURL));
-      return login.handle;
-    },
-    async isUnderWay(req, state) {
-      try {
-        const { login } = await jarOf(req).find(req, state);
-        return login !== undefined && isOpen(login, spent, clock());
-      } catch {
-        return false; // no session, and no cookies either
-      }
-    },
-    async check(req, state, here) {
-      await checked(req, state, here);
-    },
-    async spend(req, state, here) {
-      const { login, found } = await checked(req, state, here);
-      if (!(await spent.spend(state))) throw alreadyUsed();
-      const [putBack, noteChange] = [found.remove(), changeOfPerson(req, clock)];
-      const loggedIn = () => {
-        putBack();
-        noteChange();
-      };
-      return { state: login.state, redirectUri: login.redirectUri ?? redirectUri, loggedIn };
     },
   };
-
-  /** @throws {LoginFailure} why the callback may not finish a login. */
-  async function checked(
-    req: Request,
-    state: string,
-    { isConnecting }: CallbackHere,
-  ): Promise<{ login: StartedLogin; found: FoundLogin }> {
-    const found = await jarOf(req).find(req, state);
-    const { login: kept, whyUnknown } = found;
-    const login = underWay({ login: kept, isSpent: spent.has(state), now: clock(), whyUnknown });
-    if (!isOfPerson(req, login, isConnecting)) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
-    return { login, found };
-  }
 }

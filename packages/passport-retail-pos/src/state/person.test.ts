@@ -9,14 +9,17 @@ import { RetailPosStrategy } from "../index.js";
 
 // A login is finished by the person who began it. `anna` and `ben` log in with a password; "" is nobody.
 
-describe.each(["authenticate", "authorize"] as const)("%s: a login that %s began", (action) => {
+describe.each([
+  ["authenticate", 200],
+  ["authorize", 403],
+] as const)("%s: a login", (action, ofNobody) => {
   test.each([
     ["nobody", "nobody", 200],
     ["anna", "anna", 200],
     ["anna", "ben", 403],
     ["anna", "nobody", 403],
-    ["nobody", "ben", 403],
-  ])("%s began, and comes back to %s: %i", async (one, other, status) => {
+    ["nobody", "ben", ofNobody],
+  ])("that %s began comes back to %s: %i", async (one, other, status) => {
     const { person, service, url, begin } = await open(action);
     await person.open(url(one));
     const back = await begin("shop");
@@ -25,7 +28,7 @@ describe.each(["authenticate", "authorize"] as const)("%s: a login that %s began
     expect(service.seen).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  test("is still good once that person is back", async () => {
+  test("that another person began is not spent: it is good once that person is back", async () => {
     const { person, url, begin } = await open(action);
     await person.open(url("anna"));
     const back = await begin("shop");
@@ -36,23 +39,25 @@ describe.each(["authenticate", "authorize"] as const)("%s: a login that %s began
   });
 });
 
-describe("who logs in with store in one tab is the same person in the others", () => {
-  test.each(["nobody", "anna"])("three tabs that %s began, in any order", async (who) => {
-    const { person, url, begin } = await open("authenticate");
-    await person.open(url(who));
+describe("tabs", () => {
+  test("of nobody finish in any order, though the first one logs in", async () => {
+    const { person, begin } = await open("authenticate");
     const tabs = [await begin("one"), await begin("two"), await begin("three")];
     for (const tab of [2, 0, 1]) expect((await person.open(tabs[tab] ?? "")).status).toBe(200);
   });
 
-  test("but not after a logout, nor for somebody who logs in with a password then", async () => {
-    const { person, url, begin } = await open("authenticate");
-    const tabs = [await begin("one"), await begin("two"), await begin("three")];
+  test("of one person: the second is refused with words of its own, if the first logged in as another one", async () => {
+    const { person, url, begin, failures } = await open("authenticate");
+    await person.open(url("anna"));
+    const tabs = [await begin("one"), await begin("two")];
     expect((await person.open(tabs[0] ?? "")).status).toBe(200);
-    await person.open(url("ben"));
     expect((await person.open(tabs[1] ?? "")).status).toBe(403);
+    expect(failures).toEqual([
+      expect.stringContaining("somebody else was logged in when this login was started"),
+    ]);
   });
 
-  test("nor does a store that they began to connect before go to the account that they have then", async () => {
+  test("a store that nobody began to connect does not go to the account that they have then", async () => {
     const { person, begin, connect } = await open("authenticate");
     const connecting = await connect("shop");
     expect((await person.open(await begin("cafe"))).status).toBe(200);
@@ -80,11 +85,12 @@ async function open(
   session: RequestHandler | false = withPasswords(),
   configure: (app: Express) => void = () => {},
 ) {
-  const [service, person] = [fakeService(), browser()];
+  const [service, person, failures] = [fakeService(), browser(), [] as string[]];
   const make = (callbackURL: string) =>
-    new RetailPosStrategy({ ...APPLICATION, fetch: service.fetch, callbackURL }, ({ domainPrefix }) => ({
-      domainPrefix,
-    }));
+    new RetailPosStrategy(
+      { ...APPLICATION, fetch: service.fetch, callbackURL, logFailures: (line) => void failures.push(line) },
+      ({ domainPrefix }) => ({ domainPrefix }),
+    );
   const site = await loginSite(new Passport(), make, {
     session,
     configure,
@@ -99,6 +105,7 @@ async function open(
   return {
     person,
     service,
+    failures,
     url: (who: string) => `${site.origin}/password?user=${who}`,
     begin: (retailer: string) => began("", retailer),
     connect: (retailer: string) => began("?connect", retailer),

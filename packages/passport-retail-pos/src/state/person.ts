@@ -1,24 +1,44 @@
 import type { Request } from "express";
-import { LIFETIME_MS, type PendingLogin } from "../../../login/src/parts.js";
-import { hashOf } from "./hash.js";
-import { putList, sessionIn } from "./session-slot.js";
+import { hashOf, LoginFailure, OF_ANOTHER_PERSON, type PendingLogin } from "../../../login/src/parts.js";
 
-/** A login under way, with who was logged in when it began: a hash; absent for nobody. */
-export interface StartedLogin extends PendingLogin {
-  readonly user?: string;
+/** A session of express-session, koa-session, @fastify/session or @fastify/secure-session. */
+export type Session = Record<string, unknown> & {
+  save?: (done: (error?: unknown) => void) => unknown;
+};
+
+/** The session of a request; `undefined` without session middleware. */
+export function sessionIn(req: Request): Session | undefined {
+  const { session } = req as unknown as { session?: Session | null };
+  return typeof session === "object" && session !== null ? session : undefined;
 }
 
 /**
  * Who is logged in, as Passport keeps it in the session, else as `req.user` says: a short hash. `undefined` for nobody.
  */
-export function personIn(req: Request): string | undefined {
+export async function personIn(req: Request): Promise<string | undefined> {
   const text = personInSession(req) ?? jsonOf(idOf((req as { user?: unknown }).user));
-  return text === undefined ? undefined : hashOf(text).slice(0, 22);
+  return text === undefined ? undefined : (await hashOf(text)).slice(0, 22);
 }
 
 /** Express and Koa keep `{ user }` there, Fastify the user itself. After a logout `{}` may be left. */
-function personInSession(req: Request): string | undefined {
+export function personInSession(req: Request): string | undefined {
   return jsonOf(sessionIn(req)?.["passport"]);
+}
+
+/**
+ * A login belongs to the person who was logged in when it began. If nobody was, a login may be finished for anybody,
+ * because it logs in anyway, but it connects no store to the account of somebody who has logged in since.
+ *
+ * @param isConnecting whether the login connects a store to the person who is logged in (Passport's `authorize`).
+ * @throws {LoginFailure} `state_unknown`.
+ */
+export async function checkPerson(
+  req: Request,
+  { user }: PendingLogin,
+  isConnecting: boolean,
+): Promise<void> {
+  if (user === undefined && !isConnecting) return;
+  if (user !== (await personIn(req))) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
 }
 
 /** Its other properties may change with each request. */
@@ -34,51 +54,4 @@ function jsonOf(value: unknown): string | undefined {
   } catch {
     return undefined; // a circle, a big integer
   }
-}
-
-/** A person of this session became another one by a login with store. "" is nobody. */
-interface Change {
-  readonly from: string;
-  readonly to: string;
-  /** Epoch milliseconds. */
-  readonly at: number;
-}
-
-/** One slot for all strategies: whichever logs in, the person is another one for all of them. */
-const SLOT = "retail-pos:person";
-/** The oldest go first. */
-const MOST_CHANGES = 5;
-
-/**
- * Whether the person who began a login is the one who is logged in. Who has logged in with store meanwhile, in another
- * tab, still is.
- *
- * @param isExact whether only the very same person counts.
- */
-export function isOfPerson(req: Request, { user = "", startedAt }: StartedLogin, isExact: boolean): boolean {
-  const now = personIn(req) ?? "";
-  const became = (who: string, { from, to, at }: Change) => (from === who && at >= startedAt ? to : who);
-  return user === now || (!isExact && changesIn(req).reduce(became, user) === now);
-}
-
-/** @returns to be called once somebody is logged in: notes in the session of then who they were in that of now. */
-export function changeOfPerson(req: Request, clock: () => number): () => void {
-  const [from, changes] = [personIn(req) ?? "", changesIn(req)];
-  return () => {
-    if (personInSession(req) === undefined) return; // `session: false`
-    const [to, at] = [personIn(req) ?? "", clock()];
-    const own = from === to ? [] : [{ from, to, at }];
-    const lately = changes.filter((one) => at - one.at < LIFETIME_MS);
-    putList(req, SLOT, [...lately, ...own].slice(-MOST_CHANGES));
-  };
-}
-
-function changesIn(req: Request): Change[] {
-  const list = sessionIn(req)?.[SLOT];
-  return Array.isArray(list) ? list.filter(isChange) : [];
-}
-
-function isChange(value: unknown): value is Change {
-  const change = value as Partial<Change> | null;
-  return typeof change?.from === "string" && typeof change.to === "string" && Number.isFinite(change.at);
 }

@@ -1,32 +1,31 @@
 import type { Request } from "express";
-import { loginWith, MOST_PENDING, pendingLoginsIn } from "../../../login/src/parts.js";
-import type { LoginJar } from "./login-jar.js";
-import { isOfPerson, type StartedLogin } from "./person.js";
-import { putList, type Session, sessionIn } from "./session-slot.js";
-
-/**
- * Of JSON. A session may be a cookie, which browsers drop beyond 4,096 bytes, and with it who is logged in. Encryption
- * and base64 make it longer by a third, and the application keeps something there, too.
- */
-const MOST_BYTES = 2_000;
+import { loginWith, newestThatFit, type PendingLogin, pendingLoginsIn } from "../../../login/src/parts.js";
+import type { LoginJar } from "./own-states.js";
+import { type Session, sessionIn } from "./person.js";
 
 /** Keeps the logins under way in the application's session, where a response is out of reach, or cookies are. */
 export function sessionJar(key: string): LoginJar {
+  const loginsIn = (req: Request) => pendingLoginsIn(sessionOf(req)[key]);
+
   return {
-    async add(req, login) {
-      putList(req, key, fitting([...pendingLoginsIn(sessionOf(req)[key]), login].slice(-MOST_PENDING)));
+    async add(req, login, { mayEvict }) {
+      const all = [...loginsIn(req), login];
+      const kept = newestThatFit(all, JSON.stringify);
+      if (kept.length < all.length && !mayEvict) return false;
+      put(req, key, kept);
+      await saved(req);
+      return true;
     },
     async find(req, state) {
-      const logins = pendingLoginsIn<StartedLogin>(sessionOf(req)[key]);
+      const logins = loginsIn(req);
       const login = loginWith(state, logins);
       return {
         login,
         whyUnknown: () => (logins.length > 0 ? NOT_THIS_ONE : NONE),
         remove() {
           const others = logins.filter((one) => one !== login);
-          const moving = others.filter((one) => isOfPerson(req, one, false)); // a stranger may have planted the rest
-          putList(req, key, others);
-          return () => putList(req, key, moving);
+          put(req, key, others);
+          return () => put(req, key, others);
         },
       };
     },
@@ -55,8 +54,22 @@ function sessionOf(req: Request): Session {
   );
 }
 
-/** The newest logins that there is room for: one at least, whatever its length. */
-function fitting(logins: readonly StartedLogin[]): readonly StartedLogin[] {
-  const bytes = Buffer.byteLength(JSON.stringify(logins));
-  return bytes <= MOST_BYTES || logins.length === 1 ? logins : fitting(logins.slice(1));
+/** Leaves nothing there that is empty. A proxy may have no way to delete (@fastify/secure-session). */
+function put(req: Request, key: string, logins: readonly PendingLogin[]): void {
+  const session = sessionIn(req);
+  if (!session || (logins.length === 0 && session[key] === undefined)) return;
+  session[key] = logins.length > 0 ? logins : undefined;
+  if (logins.length === 0) delete session[key];
+}
+
+/** Waits until the session is stored. Some frameworks send a redirect before that, and it may be back too soon. */
+function saved(req: Request): Promise<void> {
+  const session = sessionOf(req);
+  // An older koa-session's takes no callback: it only notes that the session is to be written in the end.
+  // express-session's takes one, though its wrapper does not declare it.
+  const takesCallback = "sessionStore" in req || (session.save?.length ?? 0) > 0;
+  return new Promise((resolve, reject) => {
+    if (typeof session.save !== "function" || !takesCallback) resolve();
+    else session.save((error) => (error ? reject(error) : resolve()));
+  });
 }

@@ -1,0 +1,85 @@
+import type { Request } from "express";
+import {
+  hasParameter,
+  isCallback,
+  isCallbackPath,
+  LoginFailure,
+  type Query,
+  queryIn,
+} from "../../../login/src/parts.js";
+
+/**
+ * The query of the address that the browser sent. Query parsers make numbers of digits, and lose the zeros before
+ * them; routers and middleware add parameters. What the framework has parsed counts only if there is no address.
+ */
+function queryOf(req: Request): Query {
+  const address = addressOf(req);
+  return address ? queryIn(address) : (req.query ?? {});
+}
+
+function addressOf(req: Request): URL | undefined {
+  const target: unknown = req.originalUrl ?? req.url;
+  if (typeof target !== "string") return undefined;
+  const text = target.startsWith("/") ? `http://localhost${target}` : target; // "//" begins a path here, and no host
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/**
+ * Checks that the callback came as a GET, or HEAD would spend its code, and a form could send one.
+ *
+ * @throws {LoginFailure} `invalid_callback`.
+ */
+export function callbackQueryOf(req: Request): Query {
+  if (req.method === undefined || req.method === "GET") return queryOf(req);
+  throw new LoginFailure(
+    "invalid_callback",
+    `The callback is a GET request, not ${req.method}; the code was not used`,
+  );
+}
+
+/** Tells the starts of one strategy's logins from their callbacks. */
+export interface Routes {
+  /**
+   * Whether a request is a callback.
+   *
+   * @param redirectUri absolute, or relative to the request.
+   * @param isKnown whether a login with this state came along with the request.
+   */
+  isCallback(
+    req: Request,
+    redirectUri: string,
+    isKnown: (state: string) => boolean | Promise<boolean>,
+  ): Promise<boolean>;
+  /** Notes where a login was started. */
+  started(req: Request, redirectUri: string): void;
+}
+
+/** Callback URLs whose path is remembered. An application may have one for each of its tenants. */
+const MOST_PATHS = 1_000;
+
+/**
+ * A visit of the callback's own path without any parameter may be the start of a login, if one route serves both. If
+ * logins with this callback were seen to start elsewhere, it is a callback that lost its query on the way: a new login
+ * would come back the same, for ever.
+ */
+export function routesOfLogins(): Routes {
+  const withStartsElsewhere = new Set<string>();
+
+  return {
+    async isCallback(req, redirectUri, isKnown) {
+      const [query, path] = [queryOf(req), addressOf(req)?.pathname];
+      if (await isCallback({ query, path, redirectUri, isKnown })) return true;
+      return isCallbackPath(path, redirectUri) && (isFormPost(req) || withStartsElsewhere.has(redirectUri));
+    },
+    started(req, redirectUri) {
+      const isElsewhere = !isCallbackPath(addressOf(req)?.pathname, redirectUri);
+      if (isElsewhere && withStartsElsewhere.size < MOST_PATHS) withStartsElsewhere.add(redirectUri);
+    },
+  };
+}
+
+/** The service may answer with a form, if the application has asked for `response_mode=form_post`. */
+function isFormPost({ body }: Request): boolean {
+  if (typeof body !== "object" || body === null) return false;
+  return ["code", "error", "state"].some((name) => hasParameter(body, name));
+}
