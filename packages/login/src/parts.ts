@@ -13,7 +13,7 @@ export { loginOf, profileOf } from "./callback/finished-login.js";
 export { isCallback, isCallbackPath } from "./callback/start-or-callback.js";
 export { loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
 export { type SealSecret, secretsIn } from "./cookies/sealed-cookie.js";
-export { failureLog } from "./failures/failure-log.js";
+export { failureLog, sessionLog } from "./failures/failure-log.js";
 export { CANNOT_BE_OPENED, OF_ANOTHER_PERSON } from "./failures/failure-words.js";
 export { LoginFailure } from "./failures/login-failure.js";
 export {

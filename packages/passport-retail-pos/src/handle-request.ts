@@ -19,6 +19,7 @@ import { type AnyVerify, askVerify } from "./hooks/verify.js";
 import { absoluteCallbackUrl } from "./request/callback-url.js";
 import { callbackQueryOf, type Routes } from "./request/request-query.js";
 import { answerPrefetch, keepFromCaches } from "./request/response.js";
+import { checkSessionCookie, checkSessionStore } from "./state/session-check.js";
 import type { CallbackRoute, FinishedState, StateKeeper } from "./state-keeper.js";
 
 /** Options of `passport.authenticate("retail-pos", options)` for one login. */
@@ -50,6 +51,7 @@ export interface LoginView {
   readonly verify: AnyVerify;
   readonly passReqToCallback: boolean;
   logFailure(failure: { code: string; message: string }): void;
+  logSession(problem: string): void;
   authorizationParams(options: LoginOptions): object;
   tokenParams(options: LoginOptions): object;
   /** Only if a subclass has its own. */
@@ -73,7 +75,10 @@ interface Outcome {
 export async function handleLogin(view: LoginView, req: Request, options: LoginOptions): Promise<void> {
   const { act, loggedIn } = await outcomeOf(view, req, options);
   const report = (error: unknown) => reportTo(view, req, error);
-  wrapLogIn(req, report, () => loggedIn?.());
+  wrapLogIn(req, report, () => {
+    loggedIn?.();
+    void checkSessionStore(req, view.logSession);
+  });
   keepFromCaches(req);
   guarded(act, report)();
 }
@@ -100,6 +105,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const header = (name: string) => req.headers?.[name];
     const leaveAlone = { act: () => answerPrefetch(req, view.error) };
     if (isPrefetch(header) || (!isBack && isCrossSiteEmbed(header))) return leaveAlone;
+    if (options.session !== false) checkSessionCookie(req, view.logSession);
     if (isBack) return await finish(view, req, options, states);
     view.routes.started(req, redirectUri);
     const url = await start(view, req, options, route.redirectUri(), !isUnclicked(header));

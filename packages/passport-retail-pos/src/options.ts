@@ -7,6 +7,7 @@ import {
   failureLog,
   type SealSecret,
   secretsIn,
+  sessionLog,
 } from "../../login/src/parts.js";
 import type { SkipUserProfile } from "./hooks/skip-profile.js";
 import type { StateStore } from "./hooks/state-store.js";
@@ -43,7 +44,8 @@ interface CommonOptions {
   proxy?: boolean | undefined;
   /**
    * Says why a login failed in one line for each reason, once, to help while you develop; default: on the console while
-   * `NODE_ENV` is "development" or not set. Passport's own answer is a bare `Forbidden`.
+   * `NODE_ENV` is "development" or not set. Passport's own answer is a bare `Forbidden`. A session that will not come
+   * back (its cookie is Secure and the request is not, its store loses it) is said in the same way, in production too.
    */
   logFailures?: LogFailures | undefined;
   /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
@@ -101,6 +103,7 @@ export interface StrategySettings {
   readonly secrets: readonly SealSecret[];
   readonly clock: () => number;
   readonly logFailure: (failure: { code: string; message: string }) => void;
+  readonly logSession: (problem: string) => void;
 }
 
 const NAMES = Object.keys({
@@ -176,6 +179,7 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
     secrets: secretsIn(secret, client),
     clock: options.clock ?? Date.now,
     logFailure: failureLog(options.logFailures),
+    logSession: sessionLog(options.logFailures),
   };
 }
 

@@ -90,6 +90,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
   private readonly callbackURL: string | undefined;
   private readonly routes: Routes = routesOfLogins();
   private readonly logFailure: LoginView["logFailure"];
+  private readonly logSession: LoginView["logSession"];
   private readonly skipUserProfile: SkipUserProfile | undefined;
 
   /**
@@ -168,6 +169,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
     this.redirectUri = redirectUri;
     this.callbackURL = callbackURL;
     this.logFailure = settings.logFailure;
+    this.logSession = settings.logSession;
     this.skipUserProfile = options.skipUserProfile;
     this._oauth2.useAuthorizationHeaderforGET(true); // a hook's own calls must not carry the bearer in a URL
     this.base._stateStore = keeperOf(settings, options.proxy === true);
@@ -202,6 +204,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
       verify: base._verify,
       passReqToCallback: base._passReqToCallback === true,
       logFailure: this.logFailure,
+      logSession: this.logSession,
       authorizationParams: (options) => this.authorizationParams(options),
       tokenParams: (options) => this.tokenParams(options),
       parseErrorResponse: this.ownErrorParser(),

@@ -2,7 +2,7 @@
 export type LogFailures = boolean | ((line: string) => void);
 
 /** Where each code has its row. */
-const PAGE = "https://github.com/retail-pos/auth/blob/main/docs/troubleshooting.md#a-login-fails-infocode";
+const PAGE = "https://github.com/retail-pos/auth/blob/main/docs/troubleshooting.md";
 
 /** Of one code. A message may have words of the service's in it. Nobody fills a log with them. */
 const MOST_LINES = 20;
@@ -29,15 +29,32 @@ export function failureLog(
     const told = toldOf.get(code) ?? new Set();
     if (!isWanted || told.has(message) || told.size >= MOST_LINES) return;
     toldOf.set(code, told.add(message));
-    const why = `A login failed (${code}): ${message}.`.replace(/\s+/g, " ");
-    const line = `${why} This is said once; logFailures: false switches it off. More: ${PAGE}`;
-    try {
-      if (typeof logFailures === "function") logFailures(line);
-      else console.warn(line);
-    } catch {
-      // The login has failed already, and has to be answered.
-    }
+    say(logFailures, `A login failed (${code}): ${message}.`, `${PAGE}#a-login-fails-infocode`);
   };
+}
+
+/**
+ * One line for each cause for which people who have logged in will be logged out on the next page, each once. The login
+ * itself succeeds, so this is said in production, too, unless `logFailures` is `false`.
+ */
+export function sessionLog(logFailures: LogFailures | undefined): (problem: string) => void {
+  const told = new Set<string>();
+  return (problem) => {
+    if (logFailures === false || told.has(problem)) return;
+    told.add(problem);
+    say(logFailures, `People who log in may be logged out on the next page: ${problem}.`, PAGE);
+  };
+}
+
+function say(logFailures: LogFailures | undefined, why: string, page: string): void {
+  const said = why.replace(/\s+/g, " ");
+  const line = `${said} This is said once; logFailures: false switches it off. More: ${page}`;
+  try {
+    if (typeof logFailures === "function") logFailures(line);
+    else console.warn(line);
+  } catch {
+    // The login has to be answered all the same.
+  }
 }
 
 function isDevelopment(environment: Readonly<Record<string, string | undefined>> | undefined): boolean {

@@ -1,0 +1,59 @@
+import type { Request } from "express";
+import { personInSession, sessionIn } from "./person.js";
+
+// A login needs no session, so it succeeds where the person is nobody on the next page. The application is told why.
+
+/** What express-session, @fastify/session and koa-session show of themselves on a request. */
+interface WithSession {
+  readonly sessionID?: string;
+  readonly sessionStore?: { get(id: string, done: (error: unknown, session?: unknown) => void): void };
+  readonly protocol?: string;
+  readonly ctx?: {
+    readonly protocol: string;
+    readonly sessionOptions?: CookieSettings & { readonly store?: KoaStore };
+  };
+}
+interface CookieSettings {
+  readonly secure?: unknown;
+  readonly sameSite?: unknown;
+}
+interface KoaStore {
+  get(id: string, maxAge: undefined, options: object): unknown;
+}
+
+const SECURE =
+  "the session's cookie is Secure and the request is not, so the cookie is not set. If a proxy ends TLS, it has to send " +
+  "`X-Forwarded-Proto: https`, and the application has to trust it (Express: `trust proxy`, or the option `proxy` of " +
+  "express-session; Koa: `app.proxy`; Fastify: `trustProxy`). Without TLS the cookie's `secure` has to be false";
+const SAME_SITE =
+  "the session's cookie is SameSite=None and not Secure, so browsers drop it. Make it SameSite=Lax, or Secure on https";
+const LOST =
+  "the session's store does not have the session that was saved in it. Is the store full, or does it fail silently?";
+
+/** Tells what a start or a callback shows of the cookie of the session. */
+export function checkSessionCookie(req: Request, tell: (problem: string) => void): void {
+  const { ctx, protocol, socket } = req as WithSession & { socket?: { encrypted?: boolean } };
+  const { secure, sameSite }: CookieSettings = sessionIn(req)?.["cookie"] ?? ctx?.sessionOptions ?? {};
+  const isHttps = socket?.encrypted === true || (ctx?.protocol ?? protocol) === "https";
+  if (secure === true && !isHttps) tell(SECURE);
+  if (String(sameSite).toLowerCase() === "none" && !(secure ?? isHttps)) tell(SAME_SITE);
+}
+
+/** Tells if the session of a person whom Passport has just logged in is not in the store that has saved it. */
+export async function checkSessionStore(req: Request, tell: (problem: string) => void): Promise<void> {
+  const { sessionID, sessionStore, ctx } = req as WithSession;
+  const { externalKey } = sessionIn(req) ?? {};
+  if (personInSession(req) === undefined) return;
+  try {
+    const found =
+      typeof externalKey === "string"
+        ? await ctx?.sessionOptions?.store?.get(externalKey, undefined, { ctx })
+        : await new Promise((resolve) => {
+            if (sessionID === undefined || !sessionStore) resolve(true);
+            else sessionStore.get(sessionID, (error, session) => resolve(!error && session));
+          });
+    if (!found) tell(LOST);
+  } catch {
+    tell(LOST);
+  }
+}
