@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+
 /** What came back, its body already read. */
 export interface Answer {
   readonly status: number;
@@ -10,6 +13,8 @@ export interface Answer {
 /** One person's browser: keeps cookies by host name, follows no redirect, gives up where no answer comes. */
 export interface Browser {
   open(url: string | URL, init?: RequestInit): Promise<Answer>;
+  /** The same with headers of Fetch Metadata, which `fetch` sets itself: the status. */
+  navigate(url: string, headers: Record<string, string>): Promise<number>;
   /** The cookies of a host, as they are sent. */
   cookies(hostname?: string): string;
   forgetCookies(): void;
@@ -46,12 +51,7 @@ export function browser(): Browser {
       if (cookie) headers.set("cookie", cookie);
       const signal = AbortSignal.timeout(PATIENCE_MS);
       const response = await fetch(url, { ...init, headers, signal, redirect: "manual" });
-      for (const line of response.headers.getSetCookie()) {
-        const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-        if (name === undefined || value === undefined) continue;
-        if (/;\s*max-age=0\b/i.test(line)) jarOf(hostname).delete(name);
-        else jarOf(hostname).set(name, value);
-      }
+      keep(response.headers.getSetCookie(), jarOf(hostname));
       const answer = {
         status: response.status,
         headers: response.headers,
@@ -61,5 +61,23 @@ export function browser(): Browser {
       answers.push(answer);
       return answer;
     },
+    async navigate(url, headers) {
+      const { hostname } = new URL(url);
+      const cookie = cookies(hostname);
+      const sent = get(url, { headers: { ...headers, ...(cookie && { cookie }) } });
+      const [answer] = (await once(sent, "response")) as [IncomingMessage];
+      answer.resume();
+      keep(answer.headers["set-cookie"] ?? [], jarOf(hostname));
+      return answer.statusCode ?? 0;
+    },
   };
+}
+
+function keep(lines: readonly string[], jar: Map<string, string>): void {
+  for (const line of lines) {
+    const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    if (name === undefined || value === undefined) continue;
+    if (/;\s*max-age=0\b/i.test(line)) jar.delete(name);
+    else jar.set(name, value);
+  }
 }

@@ -232,7 +232,7 @@ function fastifySite(
     });
     routes.get("/empty", async (request) => {
       if ("delete" in request.session) (request.session as { delete(): void }).delete();
-      else await request.session.regenerate();
+      else await (request.session as { regenerate(): Promise<void> }).regenerate();
       return "";
     });
     routes.get("/me", async (request) => ({ user: request.user ?? null }));

@@ -192,6 +192,7 @@ describe("finish", () => {
   test.each<[string, Partial<RetailPosOptions>]>([
     ["another client id", { clientId: "another" }],
     ["another service", { authUrl: "https://login.staging.example.com" }],
+    ["another API", { baseUrl: "https://{domain_prefix}.staging.example.com" }],
     ["another port of the service's host", { authUrl: "https://login.example.com:8443" }],
   ])("of %s finds nothing in what was kept", async (_, options) => {
     const [one, two] = [open().flow, open(options).flow];

@@ -74,6 +74,7 @@ describe("a login", () => {
   test.each<[string, Partial<RetailPosOptions>]>([
     ["a client id", { clientId: "another-application" }],
     ["a service", { authUrl: "https://login.staging.example.com" }],
+    ["an API", { baseUrl: "https://{domain_prefix}.staging.example.com" }],
     ["a port of the service's host", { authUrl: "https://login.example.com:8443" }],
   ])("of %s is none of another's, at the same secret", async (_, client) => {
     const [one, two] = [site(), site({ client })];
@@ -334,6 +335,86 @@ describe("a start that another host's page forces", () => {
     };
     expect((await person.open(app.callback, back, { headers })).status).toBe(200);
   });
+});
+
+describe("a start by a navigation of another site", () => {
+  const crossSite = {
+    "sec-fetch-site": "cross-site",
+    "sec-fetch-mode": "navigate",
+    "sec-fetch-dest": "document",
+  };
+
+  test("without a click evicts no other login, and starts one while there is room", async () => {
+    const { app, person, back } = await begun();
+    const statuses: number[] = [];
+    for (let start = 0; start < 14; start += 1)
+      statuses.push(
+        (await person.open(app.start, "https://app.example.net/login", { headers: crossSite })).status,
+      );
+    expect(statuses).toEqual([...Array(9).fill(302), ...Array(5).fill(503)]);
+    expect(person.cookies.size).toBe(10);
+    expect((await person.open(app.callback, back)).status).toBe(200);
+  });
+
+  test("without a click takes the room of logins that are over", async () => {
+    const { app, person } = await begun();
+    for (let start = 0; start < 12; start += 1) await person.begin(app);
+    app.time.now += 16 * MINUTE_MS;
+    const answer = await person.open(app.start, "https://app.example.net/login", { headers: crossSite });
+    expect([answer.status, person.cookies.size]).toEqual([302, 10]);
+  });
+
+  test("by a click evicts the oldest", async () => {
+    const { app, person, back } = await begun();
+    const headers = { ...crossSite, "sec-fetch-user": "?1" };
+    for (let start = 0; start < 14; start += 1) {
+      app.time.now += 1000;
+      expect((await person.open(app.start, "https://app.example.net/login", { headers })).status).toBe(302);
+    }
+    expect((await person.open(app.callback, back)).status).toBe(403);
+  });
+});
+
+describe("the handler of starts", () => {
+  test.each<[string, (back: URL) => string, number]>([
+    ["the service's answer, on another path", (back) => `/login${back.search}`, 200],
+    [
+      "the service's answer, on the callback's path without its beginning",
+      (back) => `/callback/${back.search}`,
+      200,
+    ],
+    ["the state of a login under way alone", (back) => `/login?state=${back.searchParams.get("state")}`, 400],
+    ["a damaged callback", () => "/callback?error_code=12", 400],
+    ["a damaged callback in capitals", () => "/CALLBACK/?lang=en", 400],
+    ["an error", () => "/login?error=access_denied", 403],
+  ])("takes %s for a callback", async (_, pathOf, status) => {
+    const app = site({ client: { redirectUri: "https://app.example.net/prefix/callback" } });
+    const person = webBrowser();
+    const back = await person.begin(app);
+    expect((await person.open(app.start, `https://app.example.net${pathOf(back)}`)).status).toBe(status);
+    if (status !== 200) expect((await person.open(app.callback, back)).status).toBe(200);
+  });
+
+  test.each(["", "?", "?returnTo=/cart", "?state=of-a-county", "?domain_prefix=shop", "?error="])(
+    "starts a login with the query %j of the application's own",
+    async (query) => {
+      const answer = await webBrowser().open(site().start, `https://app.example.net/login${query}`);
+      expect(answer.status).toBe(302);
+    },
+  );
+});
+
+test("a login needs no secret: processes with the same client secret finish each other's logins", async () => {
+  const [one, two, other] = [
+    site({ login: { secret: undefined } }),
+    site({ login: { secret: undefined } }),
+    site({ login: { secret: undefined }, client: { clientSecret: "another-client-secret" } }),
+  ];
+  const person = webBrowser();
+  const back = await person.begin(one);
+  expect((await person.open(other.callback, back)).status).toBe(403);
+  expect(other.failures).toMatchObject([{ message: expect.stringMatching(/cannot be opened/) }]);
+  expect((await person.open(two.callback, back)).status).toBe(200);
 });
 
 async function expectNotNow(

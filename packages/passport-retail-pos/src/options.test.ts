@@ -189,6 +189,7 @@ describe("what works", () => {
   test.each<[string, object, object]>([
     ["two client ids", { clientID: "one" }, { clientID: "two" }],
     ["two services", {}, { authUrl: "https://staging.example.com" }],
+    ["two APIs", {}, { baseUrl: "https://{domain_prefix}.staging.example.com" }],
     ["two keys of one client", {}, { sessionKey: "another" }],
   ])("cookies of logins of %s have different names", async (_, one, other) => {
     const names = new Set<string>();

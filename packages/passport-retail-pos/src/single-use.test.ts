@@ -69,9 +69,11 @@ test("the key that is claimed shows no state", async () => {
   expect(keys[0]).not.toContain(back.searchParams.get("state"));
 });
 
-describe("two services that know one client id, as for staging", () => {
-  const staging = { ...APPLICATION, authUrl: "https://login.staging.example.com" };
-
+describe.each([
+  ["two services, as for staging,", { authUrl: "https://login.staging.example.com" }],
+  ["two APIs of one service", { baseUrl: "https://{domain_prefix}.staging.example.com" }],
+  ["two paths of one API", { baseUrl: "https://{domain_prefix}.example.com/two" }],
+])("%s that know one client id", (_, differs) => {
   test("do not spend each other's states, though they share a store", async () => {
     const sites = await twoServices({ store: ownStates });
     const person = browser();
@@ -82,8 +84,11 @@ describe("two services that know one client id, as for staging", () => {
     }
   });
 
-  test("do not finish each other's logins, though they share a session", async () => {
-    const [one, two] = await twoServices();
+  test.each([
+    ["the cookies of one browser", {}],
+    ["a session", { store: "session" }],
+  ])("do not finish each other's logins, though they share %s", async (_where, options) => {
+    const [one, two] = await twoServices(options);
     const person = browser();
     const back = approval((await person.open(one.loginUrl)).location, "shop");
     await person.open(two.loginUrl);
@@ -102,7 +107,7 @@ describe("two services that know one client id, as for staging", () => {
         );
       return loginSite(new Passport(), make, { session: sessions(sessionStore) });
     };
-    return [await open(APPLICATION), await open(staging)] as const;
+    return [await open(APPLICATION), await open({ ...APPLICATION, ...differs })] as const;
   }
 });
 

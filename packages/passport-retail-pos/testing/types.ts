@@ -195,6 +195,22 @@ export const types = {
       passport.authenticate("retail-pos", { state: { cart: 7 } });
       passport.authenticate("retail-pos", { callbackURL: "https://app.example.net/other" });
     },
+
+    "by an instance, under another name, in a list; and the same for authorize"() {
+      const strategy = new Default({ client }, () => user);
+      for (const act of [passport.authenticate, passport.authorize])
+        for (const which of ["retail-pos", "retail-pos-connect", strategy, ["retail-pos", strategy]])
+          expectTypeOf(act).toBeCallableWith(which, { state: {}, callbackURL: "/other", session: false });
+      passport.authorize("retail-pos", { state: {} });
+      passport.authorize("retail-pos", { callbackURL: "https://app.example.net/other" });
+      passport.authorize(strategy, { state: { cart: 7 }, scope: "one" });
+      passport.authorize("retail-pos-connect", { state: 7 }, (_error: unknown, _user) => {});
+      passport.authorize(["retail-pos", "other"], { state: null });
+      passport.authenticate(["retail-pos", strategy], { state: [] });
+      // @ts-expect-error a callback URL is a text
+      const wrong = () => passport.authorize("retail-pos", { callbackURL: 7 });
+      expectTypeOf(wrong).toBeFunction();
+    },
   },
 };
 
