@@ -1,6 +1,6 @@
 import { startSandbox } from "@retail-pos/sandbox";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
 import { listen } from "./support/listen.js";
 import { type PassportSite, type PassportSiteSettings, passportSites } from "./support/passport-sites.js";
@@ -33,28 +33,34 @@ describe.skipIf(!executablePath)("in Chromium", () => {
         expect(page.url()).toContain(callbackPath);
       },
     );
+  });
 
-    test("a page of another site that has opened a window starts login after login in it: mine is finished", async () => {
-      const { page, url } = await open(browser, site, { callbackPath: "/any/callback" });
-      await page.goto(url("/any/login"));
-      const stranger = await listen((_req, res) => {
-        res.setHeader("content-type", "text/html");
-        res.end(`<button onclick="w = window.open('about:blank'); next(14)">Win</button><script>
-          const next = (left) => { if (left === 0) return document.title = "done";
+  // A page whose click is younger than five seconds still has it, in Chromium.
+  describe.each(passportSites.filter(({ name }) => /^Express 5|secure-session$/.test(name)))(
+    "$name",
+    (site) => {
+      test("a page of another site that has opened a window starts login after login in it: mine is finished", async () => {
+        const { page, url, starts } = await open(browser, site, { callbackPath: "/any/callback" });
+        await page.goto(url("/any/login"));
+        const stranger = await listen((_req, res) => {
+          res.setHeader("content-type", "text/html");
+          res.end(`<button onclick="w = window.open('about:blank'); setTimeout(next, 6500, 14)">Win</button><script>
+          const next = (left) => { if (left === 0) return;
             w.location = ${JSON.stringify(url("/any/login"))} + "?" + left; setTimeout(next, 150, left - 1); };
         </script>`);
+        });
+        onTestFinished(stranger.close);
+        const other = await page.context().newPage();
+        await other.goto(stranger.origin.replace("localhost", "127.0.0.1"));
+        await other.getByRole("button").click();
+        await vi.waitUntil(() => starts.includes("/any/login?1"), 20_000); // asking the page would count as a click
+        await approve(page);
+        expect(JSON.parse((await page.locator("body").textContent()) ?? "")).toMatchObject({
+          user: { domainPrefix: "harbour-coffee" },
+        });
       });
-      onTestFinished(stranger.close);
-      const other = await page.context().newPage();
-      await other.goto(stranger.origin.replace("localhost", "127.0.0.1"));
-      await other.getByRole("button").click();
-      await expect.poll(() => other.title(), { timeout: 20_000 }).toBe("done");
-      await approve(page);
-      expect(JSON.parse((await page.locator("body").textContent()) ?? "")).toMatchObject({
-        user: { domainPrefix: "harbour-coffee" },
-      });
-    });
-  });
+    },
+  );
 });
 
 async function approve(page: Page): Promise<void> {
@@ -71,7 +77,10 @@ interface Place {
 
 async function open(browser: Browser, { site }: PassportSite, place: Place) {
   const { callbackPath, change = (path) => path } = place;
+  const starts: string[] = [];
   const { origin, close } = await listen((req, res) => {
+    const { url = "" } = req; // Express changes it
+    res.once("close", () => starts.push(url));
     if (req.url?.startsWith(callbackPath)) req.url = change(req.url);
     app(req, res);
   });
@@ -88,5 +97,5 @@ async function open(browser: Browser, { site }: PassportSite, place: Place) {
   const app = site({ strategy });
   const context = await browser.newContext();
   onTestFinished(() => context.close());
-  return { page: await context.newPage(), url: (path: string) => `${origin}${path}` };
+  return { page: await context.newPage(), url: (path: string) => `${origin}${path}`, starts };
 }

@@ -178,7 +178,7 @@ describe("finish", () => {
     ["null", "null"],
     ["a number", "7"],
     ["a list", "[]"],
-    ["logins that are none", '{"clientId":"the-application","logins":[null,{},{"handle":7}]}'],
+    ["logins that are none", '{"of":"the-application","logins":[null,{},{"state":7}]}'],
     ["no text", { logins: [] }],
     ["10 MB", "x".repeat(10_000_000)],
   ])("resolves where what was kept is %s", async (_, pending) => {
