@@ -1,4 +1,4 @@
-import type { RetailPos, TokenSet } from "@retail-pos/core";
+import type { TokenSet } from "@retail-pos/core";
 import type { RetailPosLogin, RetailPosProfile } from "@retail-pos/login";
 import type { Request } from "express";
 import OAuth2Strategy from "passport-oauth2";
@@ -16,6 +16,7 @@ import {
 } from "../../login/src/parts.js";
 import { guarded, wrapLogIn } from "./hooks/log-in.js";
 import { type AnyVerify, askVerify } from "./hooks/verify.js";
+import type { StrategySettings } from "./options.js";
 import { absoluteCallbackUrl } from "./request/callback-url.js";
 import { callbackQueryOf, type Routes } from "./request/request-query.js";
 import { answerPrefetch, keepFromCaches } from "./request/response.js";
@@ -38,20 +39,21 @@ export interface LoginOptions {
   assignProperty?: string | undefined;
 }
 
+/** The settings of a strategy that its logins need. */
+export type ViewSettings = Pick<
+  StrategySettings,
+  "client" | "redirectUri" | "callbackURL" | "logFailure" | "logSession"
+>;
+
 /** The strategy as one login sees it: the five actions are its own, and it can change nothing that logins share. */
-export interface LoginView {
-  readonly client: RetailPos;
+export interface LoginView extends ViewSettings {
   readonly states: StateKeeper;
   readonly routes: Routes;
-  readonly redirectUri: string;
-  readonly callbackURL: string | undefined;
   readonly trustProxy: boolean;
   readonly scope: string | string[] | undefined;
   readonly scopeSeparator: string;
   readonly verify: AnyVerify;
   readonly passReqToCallback: boolean;
-  logFailure(failure: { code: string; message: string }): void;
-  logSession(problem: string): void;
   authorizationParams(options: LoginOptions): object;
   tokenParams(options: LoginOptions): object;
   /** Only if a subclass has its own. */

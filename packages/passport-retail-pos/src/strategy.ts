@@ -8,7 +8,7 @@ import type {
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { type Application, spentStates } from "../../login/src/parts.js";
-import { handleLogin, type LoginOptions, type LoginView } from "./handle-request.js";
+import { handleLogin, type LoginOptions, type LoginView, type ViewSettings } from "./handle-request.js";
 import { answerOfHook } from "./hooks/hook-answer.js";
 import { isSkipped, type SkipUserProfile } from "./hooks/skip-profile.js";
 import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./hooks/verify.js";
@@ -31,6 +31,18 @@ type WithoutRequest = RetailPosStrategyOptions & {
   /** Verify does not get the request. */
   passReqToCallback?: false | undefined;
 };
+
+/** A verify that takes the login in one. */
+type LoginVerify<First extends unknown[]> = (
+  ...args: [...First, login: RetailPosLogin, done: VerifyDone]
+) => VerifyResult;
+/** passport-oauth2's own two. */
+type TokensVerify<First extends unknown[]> =
+  | ((...args: [...First, ...Tokens, profile: RetailPosProfile, done: VerifyDone]) => VerifyResult)
+  | ((
+      ...args: [...First, ...Tokens, params: TokenParams, profile: RetailPosProfile, done: VerifyDone]
+    ) => VerifyResult);
+type Tokens = [accessToken: string, refreshToken: string];
 
 declare global {
   namespace Express {
@@ -86,11 +98,8 @@ type Actions = Pick<LoginView, "success" | "fail" | "redirect" | "error"> & { pa
 export class RetailPosStrategy extends OAuth2Strategy {
   /** The client that keeps the tokens: the one given, or the one made from the options. */
   readonly client: RetailPos;
-  private readonly redirectUri: string;
-  private readonly callbackURL: string | undefined;
+  private readonly settings: ViewSettings;
   private readonly routes: Routes = routesOfLogins();
-  private readonly logFailure: LoginView["logFailure"];
-  private readonly logSession: LoginView["logSession"];
   private readonly skipUserProfile: SkipUserProfile | undefined;
 
   /**
@@ -99,51 +108,10 @@ export class RetailPosStrategy extends OAuth2Strategy {
    * work as well. With `passReqToCallback` the request comes first. They are told apart by declared length.
    * @throws {TypeError} naming the option that is wrong.
    */
-  constructor(options: WithoutRequest, verify: (login: RetailPosLogin, done: VerifyDone) => VerifyResult);
-  constructor(
-    options: WithoutRequest,
-    verify: (
-      accessToken: string,
-      refreshToken: string,
-      profile: RetailPosProfile,
-      done: VerifyDone,
-    ) => VerifyResult,
-  );
-  constructor(
-    options: WithoutRequest,
-    verify: (
-      accessToken: string,
-      refreshToken: string,
-      params: TokenParams,
-      profile: RetailPosProfile,
-      done: VerifyDone,
-    ) => VerifyResult,
-  );
-  constructor(
-    options: WithRequest,
-    verify: (req: Request, login: RetailPosLogin, done: VerifyDone) => VerifyResult,
-  );
-  constructor(
-    options: WithRequest,
-    verify: (
-      req: Request,
-      accessToken: string,
-      refreshToken: string,
-      profile: RetailPosProfile,
-      done: VerifyDone,
-    ) => VerifyResult,
-  );
-  constructor(
-    options: WithRequest,
-    verify: (
-      req: Request,
-      accessToken: string,
-      refreshToken: string,
-      params: TokenParams,
-      profile: RetailPosProfile,
-      done: VerifyDone,
-    ) => VerifyResult,
-  );
+  constructor(options: WithoutRequest, verify: LoginVerify<[]>);
+  constructor(options: WithoutRequest, verify: TokensVerify<[]>);
+  constructor(options: WithRequest, verify: LoginVerify<[req: Request]>);
+  constructor(options: WithRequest, verify: TokensVerify<[req: Request]>);
   constructor(options: RetailPosStrategyOptions, verify: AnyVerify) {
     const settings = checkOptions(options);
     styleOf(verify, options.passReqToCallback === true);
@@ -166,10 +134,8 @@ export class RetailPosStrategy extends OAuth2Strategy {
     );
     this.name = "retail-pos";
     this.client = client;
-    this.redirectUri = redirectUri;
-    this.callbackURL = callbackURL;
-    this.logFailure = settings.logFailure;
-    this.logSession = settings.logSession;
+    const { logFailure, logSession } = settings; // and none of the secrets: a strategy can be printed
+    this.settings = { client, redirectUri, callbackURL, logFailure, logSession };
     this.skipUserProfile = options.skipUserProfile;
     this._oauth2.useAuthorizationHeaderforGET(true); // a hook's own calls must not carry the bearer in a URL
     this.base._stateStore = keeperOf(settings, options.proxy === true);
@@ -193,18 +159,14 @@ export class RetailPosStrategy extends OAuth2Strategy {
   private viewOf({ success, fail, redirect, error }: Actions): LoginView {
     const { base } = this;
     return {
-      client: this.client,
+      ...this.settings,
       states: base._stateStore,
       routes: this.routes,
-      redirectUri: this.redirectUri,
-      callbackURL: this.callbackURL,
       trustProxy: base._trustProxy === true,
       scope: base._scope,
       scopeSeparator: base._scopeSeparator,
       verify: base._verify,
       passReqToCallback: base._passReqToCallback === true,
-      logFailure: this.logFailure,
-      logSession: this.logSession,
       authorizationParams: (options) => this.authorizationParams(options),
       tokenParams: (options) => this.tokenParams(options),
       parseErrorResponse: this.ownErrorParser(),
