@@ -16,7 +16,7 @@ describe("a list in SQLite", () => {
     sqliteTokens({ database });
     database.exec(`INSERT INTO retail_pos_tokens
       WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 9999)
-      SELECT 'shop-' || substr('0000' || n, -5), 'canary-access', n, 'canary-refresh', n, n, NULL, NULL, NULL FROM numbers`);
+      SELECT 'shop-' || substr('0000' || n, -5), 'canary-access', n, 'canary-refresh', n, n, NULL, NULL, NULL, NULL FROM numbers`);
   });
 
   test("has ten thousand retailers once each, whoever comes and goes", async () => {
