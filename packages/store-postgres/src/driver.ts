@@ -41,12 +41,23 @@ export function asker(pool: PostgresPool): Ask {
   };
 }
 
-/** Runs one statement, again if it lost against another transaction. */
-export async function answerOf(pool: PostgresPool, sql: string, values?: unknown[]): Promise<Answer> {
+/**
+ * Runs one statement, again if it lost against another transaction.
+ *
+ * @throws {TypeError} the pool only looks like one of `pg`: without a count, every write would seem to have been lost.
+ */
+export async function answerOf(pool: PostgresPool, sql: string, values: unknown[] = []): Promise<Answer> {
+  const { rows, rowCount } = Object(await run(pool, sql, values)) as Record<string, unknown>;
+  if (!Array.isArray(rows) || typeof rowCount !== "number")
+    throw new TypeError("pool must be a Pool of pg; its answer has no rows, or no number in rowCount");
+  return { rows, count: rowCount };
+}
+
+/** The same with statements in one text, without their answers. */
+export async function run(pool: PostgresPool, sql: string, values?: unknown[]): Promise<unknown> {
   for (let tries = 1; ; tries += 1) {
     try {
-      const { rows, rowCount } = await pool.query(sql, values);
-      return { rows, count: rowCount ?? 0 };
+      return await pool.query(sql, values);
     } catch (error) {
       if (tries >= MOST_TRIES || !lostARace(error)) throw error;
     }

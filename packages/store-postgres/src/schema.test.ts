@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { DomainPrefix } from "@retail-pos/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, schema, setUp, tearDown } from "../testing/postgres.js";
 import { type PostgresTokensOptions, postgresTokens } from "./index.js";
@@ -49,6 +50,33 @@ test.each(mistakes)("%s is a TypeError that names the option", (_what, options, 
 
 test("without options there is a TypeError too", () => {
   expect(() => postgresTokens(undefined as unknown as PostgresTokensOptions)).toThrow(TypeError);
+});
+
+describe.each([
+  ["has no rowCount, as that of PGlite", { rows: [], affectedRows: 0 }],
+  ["has a text in rowCount", { rows: [], rowCount: "0" }],
+  ["has null in rowCount", { rows: [], rowCount: null }],
+  ["is a list of rows, as that of other drivers", []],
+  ["is nothing, as of a driver with callbacks", undefined],
+])("a pool whose answer %s", (_what, answer) => {
+  const query = async () => answer as never;
+  const { store, lock, migrate } = postgresTokens({ pool: { query } });
+  const words = /could not .*: pool must be a Pool of pg/;
+  test.each([
+    ["load", () => store.load("harbour-coffee" as DomainPrefix)],
+    ["claim", () => store.claim?.("login", 1000)],
+    ["lock", () => lock("id/harbour-coffee", async () => "worked")],
+  ])("is refused by name at its first answer: %s", async (operation, work) => {
+    await expect(work()).rejects.toMatchObject({
+      code: "store_failed",
+      operation,
+      message: expect.stringMatching(words),
+    });
+  });
+
+  test("is refused by migrate()", async () => {
+    await expect(migrate()).rejects.toThrow(words);
+  });
 });
 
 describe.skipIf(!canRun)("migrate()", () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { answerOf, failure, type PostgresPool } from "./driver.js";
+import { answerOf, failure, type PostgresPool, run } from "./driver.js";
 
 /** The two tables and their index, quoted: ready to stand in a statement. */
 export interface Tables {
@@ -95,7 +95,7 @@ export async function migrate(pool: PostgresPool, tables: Tables): Promise<void>
     // One message without parameters is one transaction. The lock is for CREATE TABLE IF NOT EXISTS, which
     // fails when two run it at once.
     const alone = "SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'))";
-    await answerOf(pool, `${alone};\n${schemaSql(tables)}`);
+    await run(pool, `${alone};\n${schemaSql(tables)}`);
   } catch (error) {
     throw failure(`create the tables ${tokens} and ${locks}`, error);
   }

@@ -42,18 +42,24 @@ export type Ask = (
  */
 const ALIVE_MS = 6_000;
 
-/** @throws {TypeError} when `client` is a client of neither library. */
+const NO_CLIENT = "client must be a client of ioredis or of redis (node-redis)";
+
+/**
+ * @throws {TypeError} when `client` is a client of neither library. One that only looks like it is refused with its
+ * first answer.
+ */
 export function asker(client: RedisClient): Ask {
   const evaluate = warningOfEviction(evaluatorOf(client));
   return async (task, script, key, values = []) => {
     const alive = setTimeout(() => {}, ALIVE_MS);
     try {
       const answer = await evaluate(script, key, [...values]);
-      if (answer === undefined)
-        throw new Error("the client gives no answers (legacyMode of redis 4 is not supported)");
+      // No script of ours answers with nothing.
+      if (!isAnswer(answer))
+        throw new Error(`${NO_CLIENT}: the client gives no answers (legacyMode of redis 4 is not supported)`);
       return answer;
     } catch (error) {
-      throw storeFailure("Redis", task, error, withoutArguments(error));
+      throw storeFailure("Redis", task, error, wordsOf(error));
     } finally {
       clearTimeout(alive);
     }
@@ -68,7 +74,7 @@ function evaluatorOf(client: RedisClient): Evaluate {
       return (script, key, values) => client.eval(script, { keys: [key], arguments: values });
     if ("evalsha" in client) return (script, key, values) => client.eval(script, 1, key, ...values);
   }
-  throw new TypeError("client must be a client of ioredis or of redis (node-redis)");
+  throw new TypeError(NO_CLIENT);
 }
 
 /** A cluster of `redis` 4, whose first versions send a script to any node instead of the one that has the key. */
@@ -81,9 +87,16 @@ function isOldCluster(client: object): client is OldCluster {
   return typeof getMasters === "function" && typeof sendCommand === "function";
 }
 
-/** A server that does not know a command repeats the first of its arguments, tokens among them. */
-function withoutArguments(error: unknown): string | undefined {
+function isAnswer(answer: unknown): boolean {
+  const isText = typeof answer === "string" || Buffer.isBuffer(answer);
+  return isText || Array.isArray(answer) || typeof answer === "number" || typeof answer === "bigint";
+}
+
+/** A TypeError is of a client that only looks like one of the two, and takes other arguments. */
+function wordsOf(error: unknown): string | undefined {
   const { message } = Object(error) as { message?: unknown };
+  if (error instanceof TypeError) return `${NO_CLIENT}: its eval() failed with "${message}"`;
+  // A server that does not know a command repeats the first of its arguments, tokens among them.
   return message ? String(message).replace(/, with args beginning with.*/s, "") : undefined;
 }
 

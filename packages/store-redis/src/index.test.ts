@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { DomainPrefix } from "@retail-pos/core";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { canRun, prefix, url } from "../testing/redis.js";
 import { freePort } from "../testing/server.js";
 import { type RedisTokensOptions, redisTokens } from "./index.js";
@@ -87,3 +87,30 @@ test.skipIf(!canRun).each(["ioredis", "redis"])(
     expect(await ended).toEqual([0, null]);
   },
 );
+
+/** Clients that have eval and evalsha, and are none of ioredis. */
+const alike: readonly (readonly [what: string, answer: (...args: unknown[]) => unknown])[] = [
+  ["takes the keys as a list", (_script, keys) => [...(keys as string[])]],
+  [
+    "takes an object, and says so in a promise",
+    async (_script, options) => (options as { keys: string[] }).keys.length,
+  ],
+  ["answers nothing", async () => undefined],
+  ["answers null", async () => null],
+  ["answers an object", async () => ({ result: 1 })],
+];
+describe.each(alike)("a client that only looks like ioredis, and %s", (_what, answer) => {
+  const { store, lock } = redisTokens({ client: { eval: answer as () => Promise<unknown>, evalsha() {} } });
+  const retailer = "harbour-coffee" as DomainPrefix;
+  test.each([
+    ["load", () => store.load(retailer)],
+    ["claim", () => store.claim?.("login", 1000)],
+    ["lock", () => lock("id/harbour-coffee", async () => "worked")],
+  ])("is refused by name at its first answer: %s", async (operation, work) => {
+    await expect(work()).rejects.toMatchObject({
+      code: "store_failed",
+      operation,
+      message: expect.stringContaining("client must be a client of ioredis or of redis (node-redis)"),
+    });
+  });
+});

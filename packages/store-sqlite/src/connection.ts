@@ -42,10 +42,24 @@ export function prepareConnection(database: SqliteDatabase): void {
  * connection reads or writes at this moment; else the next removal does it.
  */
 export function cutLog(database: SqliteDatabase): void {
+  withoutWaiting(database, () => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
+}
+
+/**
+ * Does what may as well be done the next time. If another connection is in the way, it is left undone at once: SQLite
+ * would wait the whole busy timeout, and block the thread.
+ */
+export function withoutWaiting(database: SqliteDatabase, work: () => unknown): void {
   try {
-    database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    const timeoutMs = pragma(database, "busy_timeout", "timeout") ?? BUSY_TIMEOUT_MS;
+    database.exec("PRAGMA busy_timeout = 0");
+    try {
+      work();
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
+    }
   } catch {
-    // The row is gone, which is what was asked for.
+    // Next time.
   }
 }
 

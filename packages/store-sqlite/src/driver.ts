@@ -66,7 +66,12 @@ export function asker(database: SqliteDatabase): Ask {
     const statement = statements.get(sql) ?? database.prepare(sql);
     statements.set(sql, statement);
     if (/^\s*SELECT/.test(sql)) return { rows: statement.all(...values) as Row[], count: 0 };
-    const { changes } = write(database, () => statement.run(...values));
+    const { changes } = Object(write(database, () => statement.run(...values)));
+    // Without the number, every write would seem to have been lost.
+    if (typeof changes !== "number" && typeof changes !== "bigint")
+      throw new TypeError(
+        "database must be of a driver whose run() tells how many rows it wrote, in changes",
+      );
     return { rows: [], count: Number(changes) };
   }
 }

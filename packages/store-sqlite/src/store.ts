@@ -7,8 +7,8 @@ import {
   type TokenStore,
 } from "@retail-pos/core";
 import { retailerStatus, storePages } from "@retail-pos/core/authoring";
-import { cutLog } from "./connection.js";
-import type { Ask, Row, SqliteDatabase } from "./driver.js";
+import { cutLog, withoutWaiting } from "./connection.js";
+import { type Ask, type Row, type SqliteDatabase, write } from "./driver.js";
 import { COLUMNS, claimKey, type Tables } from "./schema.js";
 
 /** Each claim that is won removes at most this many ended ones. */
@@ -57,8 +57,9 @@ export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): Tok
       const { rows } = await ask(task, find, () => [hash, owner, Date.now()]);
       if (rows.length > 0) return false;
       const { count } = await ask(task, take, () => [hash, owner, Math.ceil(Date.now() + forMs), Date.now()]);
-      // If this fails, the claim is won all the same, and the next one removes them.
-      if (count === 1) await ask(task, clear, () => [Date.now()]).catch(() => {});
+      // The claim is won also if this is left to the next one.
+      if (count === 1)
+        withoutWaiting(database, () => write(database, () => database.prepare(clear).run(Date.now())));
       return count === 1;
     },
   };
