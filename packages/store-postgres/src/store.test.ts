@@ -1,9 +1,10 @@
+import { type AddressInfo, connect as connectTo, createServer } from "node:net";
 import { inspect } from "node:util";
 import { type DomainPrefix, retailPos, StoredTokensError, type TokenSet } from "@retail-pos/core";
 import { storeContract } from "@retail-pos/store-contracts";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { canRun, connect, oldest, schema, setUp, tearDown } from "../testing/postgres.js";
+import { canRun, connect, oldest, schema, setUp, tearDown, url } from "../testing/postgres.js";
 import { type PostgresPool, postgresTokens } from "./index.js";
 
 const retailer = "harbour-coffee" as DomainPrefix;
@@ -132,6 +133,32 @@ describe.skipIf(!canRun)("a store on PostgreSQL", () => {
         expect(await tokens.store.load(retailer)).toEqual(set);
       },
     );
+  });
+
+  test("a database that is silent ends each call after core's limit; a queued save may be done later", async () => {
+    const server = new URL(url);
+    const ways: (() => void)[] = [];
+    const silent = createServer((client) => {
+      ways.push(() => {
+        const way = connectTo(Number(server.port || 5432), server.hostname);
+        client.pipe(way).pipe(client);
+        for (const end of [client, way]) end.on("error", () => client.destroy());
+      });
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const unlimited = connect({
+      connectionString: Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href,
+    });
+    const pos = retailPos({ ...application, ...postgresTokens({ pool: unlimited, table }) });
+    const connecting = pos.connect({ ...set, domainPrefix: "silent" as DomainPrefix });
+    await expect(connecting).rejects.toMatchObject({ code: "store_failed", operation: "save" });
+    for (const open of ways) open();
+    const { store } = postgresTokens({ pool, table });
+    await expect
+      .poll(() => store.load("silent" as DomainPrefix))
+      .toMatchObject({ version: expect.any(String) });
+    silent.close();
   });
 
   test("a version that somebody deleted keeps no login out, whose own has an application's mark", async () => {

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { inspect } from "node:util";
-import type { DomainPrefix, TokenSet } from "@retail-pos/core";
+import { type DomainPrefix, retailPos, type TokenSet } from "@retail-pos/core";
 import { afterAll, describe, expect, test } from "vitest";
 import { canRun, kinds, prefix, sweep, url } from "../testing/redis.js";
 import { type RedisServer, startServer, until } from "../testing/server.js";
@@ -21,6 +21,14 @@ const next: TokenSet = {
   refreshToken: "canary-refresh-2",
   issuedAt: 1_767_225_600_000,
   version: "two",
+};
+
+const application = {
+  authUrl: "https://secure.pos.example",
+  baseUrl: "https://{domain_prefix}.pos.example",
+  clientId: "id",
+  clientSecret: "secret",
+  redirectUri: "https://app.example/callback",
 };
 
 describe.skipIf(!canRun).each(kinds)("a connection of %s that breaks", (_kind, connect) => {
@@ -122,6 +130,34 @@ describe.skipIf(!hasServer).each(Object.entries(states))("a Redis %s", (_what, {
     },
   );
 });
+
+test.skipIf(!hasServer)(
+  "a Redis that cannot be reached ends each call after core's limit, through clients without limits too; a queued save may be done later",
+  { timeout: 60_000 },
+  async () => {
+    const server = (await startServer()) as RedisServer;
+    const clients = await Promise.all(kinds.map(([, connect]) => connect(server.url)));
+    await server.close();
+    const codes = await Promise.all(
+      clients.map(({ client }, at) => {
+        const pos = retailPos({ ...application, ...redisTokens({ client, prefix: `${at}:` }) });
+        return pos.connect(set).then(
+          () => "connected",
+          (error: { code?: string }) => error.code,
+        );
+      }),
+    );
+    expect(codes).toEqual(kinds.map(() => "store_failed"));
+
+    const again = (await startServer({ port: server.port })) as RedisServer;
+    try {
+      await until(async () => (await again.admin.exists(`0:{${retailer}}:tokens`)) === 1); // ioredis
+    } finally {
+      await Promise.all(clients.map(({ close }) => close()));
+      await again.close();
+    }
+  },
+);
 
 describe.skipIf(!hasServer)("a Redis whose memory is full", () => {
   test.each(kinds)(

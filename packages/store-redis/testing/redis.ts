@@ -34,11 +34,13 @@ export const kinds: readonly (readonly [string, (at?: string) => Promise<Connect
 
 export async function connectIoRedis(at: string = url): Promise<Connection & { client: Redis }> {
   const client = new Redis(at);
+  client.on("error", () => {});
   return { client, close: () => client.disconnect() };
 }
 
 async function connectIoRedis5(at: string = url): Promise<Connection> {
   const client = new Redis5.default(at);
+  client.on("error", () => {});
   return { client, close: () => client.disconnect() };
 }
 

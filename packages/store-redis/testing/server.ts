@@ -24,7 +24,7 @@ export interface RedisServer {
 export async function startServer(
   settings: Record<string, string | number> = {},
 ): Promise<RedisServer | undefined> {
-  const port = await freePort();
+  const port = Number(settings["port"] ?? (await freePort()));
   const folder = mkdtempSync(join(tmpdir(), "retail-pos-redis-"));
   const server = spawn(
     "redis-server",
