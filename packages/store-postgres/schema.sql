@@ -11,9 +11,6 @@ CREATE TABLE IF NOT EXISTS "retail_pos_tokens" (
   limited_until    double precision,
   scope            text
 );
--- For a table that version 0.1.0 made.
-ALTER TABLE "retail_pos_tokens" ADD COLUMN IF NOT EXISTS refused_early_at double precision,
-  ADD COLUMN IF NOT EXISTS limited_until double precision, ADD COLUMN IF NOT EXISTS scope text;
 -- Unlogged: who holds a lock need not outlive the server, and taking one waits for no disk.
 CREATE UNLOGGED TABLE IF NOT EXISTS "retail_pos_tokens_lock" (
   key      text PRIMARY KEY,

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { canRun, connect, oldest, schema, setUp, tearDown } from "../testing/postgres.js";
-import { version010 } from "../testing/version-0.1.0.js";
+import { canRun, connect, schema, setUp, tearDown } from "../testing/postgres.js";
 import { type PostgresPool, postgresTokens } from "./index.js";
 
 const table = `${schema}.tokens`;
@@ -66,20 +65,6 @@ describe.skipIf(!canRun)("a claim on PostgreSQL", () => {
     const { store } = postgresTokens({ pool: repeating, table });
     expect(await store.claim?.("asked twice", 60_000)).toBe(true);
     expect(await store.claim?.("asked twice", 60_000)).toBe(false);
-  });
-
-  test.each([
-    ["the newest pg", undefined],
-    ["pg 8.0.3", oldest],
-  ])("needs no migrate() on the tables of 0.1.0, with %s", async (what, driver) => {
-    const old = `${schema}.old_${what.length}`;
-    await pool.query(version010.schema(old));
-    const { store } = postgresTokens({ pool: connect({}, driver), table: old });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => store.claim?.("login", 60_000)));
-    expect(answers.filter(Boolean)).toHaveLength(1);
-    await store.claim?.("over", 0.01);
-    await store.claim?.("another login", 60_000);
-    expect((await pool.query(`SELECT key FROM ${old}_lock`)).rows).toHaveLength(2);
   });
 
   const plans: string[] = [];

@@ -89,10 +89,5 @@ function wordsOf(error: unknown): string | undefined {
   const mayQuote = isFromServer && !/^(08|25|26|28|3D|3F|40|42|53|54|55|57|58)/.test(String(code));
   if (mayQuote) return `error ${String(code)}`;
   const mend = 'call "await tokens.migrate()" when the program starts, or run your copy of schema.sql';
-  return isMissing(code) ? `${message}; ${mend}` : undefined;
-}
-
-/** A table or a column. */
-function isMissing(code: unknown): boolean {
-  return code === "42P01" || code === "42703";
+  return code === "42P01" ? `${message}; ${mend}` : undefined; // a table is missing
 }

@@ -25,8 +25,8 @@ export interface PostgresTokens {
   /** A lease in a row, on the database's clock. */
   readonly lock: Lock;
   /**
-   * Creates the two tables, their index and columns that are missing; safe to call at every start, from many processes
-   * at once, also beside processes of version 0.1.0. The schema has to exist. Rejects with an `Error` if it cannot.
+   * Creates the two tables and their index if they are missing; safe to call at every start, from many processes at
+   * once. The schema has to exist. Rejects with an `Error` if it cannot.
    */
   readonly migrate: () => Promise<void>;
 }

@@ -114,6 +114,30 @@ describe.skipIf(!canRun)("migrate()", () => {
     expect(await tablesIn()).toEqual(expect.arrayContaining(["half", "half_lock"]));
   });
 
+  test("says of a table with other columns that it is another's, and leaves it as it is", async () => {
+    const pool = connect({ max: 2 });
+    await pool.query(
+      `CREATE TABLE ${schema}.others (domain_prefix text PRIMARY KEY, access_token text, theirs text)`,
+    );
+    await expect(postgresTokens({ pool, table: `${schema}.others` }).migrate()).rejects.toThrow(
+      /^PostgreSQL could not create the tables .*: it has other columns than those of schema\.sql$/,
+    );
+    expect(await tablesIn()).not.toContain("others_lock");
+  });
+
+  test("is what the store and the lock ask for, as long as its tables are missing", async () => {
+    const { store, lock } = postgresTokens({ pool: connect({ max: 2 }), table: `${schema}.never_made` });
+    for (const ask of [() => store.load("shop" as DomainPrefix), () => lock("key", async () => 1)]) {
+      await expect(ask()).rejects.toMatchObject({
+        code: "store_failed",
+        message: expect.stringMatching(
+          /does not exist; call "await tokens\.migrate\(\)" when the program starts/,
+        ),
+        cause: { code: "42P01" },
+      });
+    }
+  });
+
   test("needs no right to create anything when the tables are there", async () => {
     const owner = connect({ max: 1 });
     const table = `${schema}.made`;

@@ -69,9 +69,6 @@ CREATE TABLE IF NOT EXISTS ${tokens} (
   limited_until    double precision,
   scope            text
 );
--- For a table that version 0.1.0 made.
-ALTER TABLE ${tokens} ADD COLUMN IF NOT EXISTS refused_early_at double precision,
-  ADD COLUMN IF NOT EXISTS limited_until double precision, ADD COLUMN IF NOT EXISTS scope text;
 -- Unlogged: who holds a lock need not outlive the server, and taking one waits for no disk.
 CREATE UNLOGGED TABLE IF NOT EXISTS ${locks} (
   key      text PRIMARY KEY,
@@ -83,14 +80,12 @@ CREATE INDEX IF NOT EXISTS ${ends.name} ON ${locks} (ends_at) WHERE key LIKE 'cl
 `;
 }
 
-/**
- * Makes what is missing, also in tables that version 0.1.0 made. Needs no right to create anything if nothing is; what
- * runs beside it goes on.
- */
+/** Makes what is missing. Needs no right to create anything if nothing is; what runs beside it goes on. */
 export async function migrate(pool: PostgresPool, tables: Tables): Promise<void> {
   const { tokens, locks, ends } = tables;
   try {
     const { rows } = await answerOf(pool, IS_DONE, [tokens, locks, ends.path, COLUMNS.length]);
+    if (rows[0]?.["other"] === true) throw new Error("it has other columns than those of schema.sql");
     if (rows[0]?.["done"] === true) return;
     // One message without parameters is one transaction. The lock is for CREATE TABLE IF NOT EXISTS, which
     // fails when two run it at once.
@@ -102,5 +97,6 @@ export async function migrate(pool: PostgresPool, tables: Tables): Promise<void>
 }
 
 const IS_DONE = `
-  SELECT to_regclass($2) IS NOT NULL AND to_regclass($3) IS NOT NULL AND count(*) >= $4 AS done
+  SELECT to_regclass($2) IS NOT NULL AND to_regclass($3) IS NOT NULL AND count(*) = $4 AS done,
+    to_regclass($1) IS NOT NULL AND count(*) < $4 AS other
   FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname IN ('${COLUMNS.join("', '")}') AND NOT attisdropped`;

@@ -130,28 +130,6 @@ describe.skipIf(!canRun)("a list on Redis", () => {
     const names = ["foreign", "late", "odd", "text"];
     expect(told).toEqual(names.map((name) => ["store_failed", "list", name]));
   });
-
-  test("has what version 0.1.0 saved", async () => {
-    const own = `${prefix}old:`;
-    await admin.client.hset(`${own}{harbour-coffee}:tokens`, hashOf010());
-    const { store } = redisTokens({ client: admin.client, prefix: own });
-    expect((await (store.list as List)({ limit: 5 })).retailers).toEqual([
-      {
-        domainPrefix: "harbour-coffee",
-        issuedAt: 1767139200456,
-        expiresAt: 1767225600123.5,
-        refusedAt: 1767225600999,
-      },
-    ]);
-    expect(await store.load("harbour-coffee" as DomainPrefix)).toEqual({
-      domainPrefix: "harbour-coffee",
-      access: { value: "old-access", expiresAt: 1767225600123.5 },
-      refreshToken: "old-refresh",
-      issuedAt: 1767139200456,
-      version: "one",
-      refusedAt: 1767225600999,
-    });
-  });
 });
 
 const hasServer = canRun && (await startServer().then((server) => server?.close().then(() => true)));
@@ -173,19 +151,6 @@ describe.skipIf(!hasServer)("a server that is replaced by another while its name
     await Promise.all(servers.map((server) => server.close()));
   });
 });
-
-/** As its save() wrote it. */
-function hashOf010(): Record<string, string> {
-  return {
-    domainPrefix: "harbour-coffee",
-    accessToken: "old-access",
-    expiresAt: "1767225600123.5",
-    refreshToken: "old-refresh",
-    issuedAt: "1767139200456",
-    version: "one",
-    refusedAt: "1767225600999",
-  };
-}
 
 function namesTo(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `shop-${String(index).padStart(5, "0")}`);

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { databases } from "../testing/databases.js";
-import { version010 } from "../testing/version-0.1.0.js";
 import { sqliteTokens } from "./index.js";
 
 const here = databases();
@@ -51,16 +50,6 @@ describe("a claim in SQLite", () => {
     writer.exec("BEGIN IMMEDIATE");
     expect(await store.claim?.("login", 60_000)).toBe(false);
     writer.exec("ROLLBACK");
-  });
-
-  test("works in a file that 0.1.0 made", async () => {
-    const database = here.open();
-    version010.makeTables(database);
-    const { store } = sqliteTokens({ database });
-    expect([await store.claim?.("login", 60_000), await store.claim?.("login", 60_000)]).toEqual([
-      true,
-      false,
-    ]);
   });
 });
 

@@ -34,9 +34,8 @@ export interface SqliteTokens {
 const NAMES = ["database", "table"] satisfies (keyof SqliteTokensOptions)[];
 
 /**
- * Keeps tokens in a SQLite file, for the processes of one machine. Makes its tables if they are missing, and changes
- * those of version 0.1.0 to what they are now; several processes may do so at once, but none of version 0.1.0 goes on
- * beside them. The database stays the caller's to close.
+ * Keeps tokens in a SQLite file, for the processes of one machine. Makes its tables if they are missing; several
+ * processes may do so at once. The database stays the caller's to close.
  *
  * The store rejects with `StoreFailedError` if SQLite fails (the driver's `code` is that of `cause`), or if it wrote to
  * a file or a log (`-wal`) that was deleted, moved or replaced meanwhile; with `StoredTokensError` for a row that

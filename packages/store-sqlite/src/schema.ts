@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { failure, insistently, isReadOnly, type Row, type SqliteDatabase, write } from "./driver.js";
+import { failure, insistently, isReadOnly, type SqliteDatabase, write } from "./driver.js";
 
 /** The two tables and their index, quoted: ready to stand in a statement. */
 export interface Tables {
@@ -45,7 +45,6 @@ export function claimKey(key: string): string {
  */
 export function migrate(database: SqliteDatabase, tables: Tables): void {
   const { tokens, locks } = tables;
-  insistently(`use the table ${tokens}`, () => migrateFrom010(database, tables));
   for (const [table, sql] of schemaOf(tables))
     insistently(`use the table ${table}`, () => database.exec(sql));
   // Fails here, at construction, if a table has other columns than ours.
@@ -96,33 +95,3 @@ function schemaOf({ tokens, locks, ends }: Tables): [table: string, sql: string]
     [locks, `CREATE INDEX IF NOT EXISTS ${ends} ON ${locks} (ends_at) WHERE key LIKE 'claim:%'`],
   ];
 }
-
-/** Version 0.1.0 had other names for one column and one table. Its own processes fail once they are changed. */
-function migrateFrom010(database: SqliteDatabase, { tokens }: Tables): void {
-  if (!isFrom010(database, tokens)) return;
-  write(database, () => {
-    if (!isFrom010(database, tokens)) return; // another process was faster
-    database.exec(`ALTER TABLE ${tokens} RENAME COLUMN access_expires_at TO expires_at`);
-    database.exec(`ALTER TABLE ${tokens} ADD COLUMN refused_early_at INTEGER`);
-    database.exec(`ALTER TABLE ${tokens} ADD COLUMN limited_until INTEGER`);
-    database.exec(`ALTER TABLE ${tokens} ADD COLUMN scope TEXT`);
-    database.exec(`DROP TABLE IF EXISTS ${tokens.replace(/"$/, '_locks"')}`);
-  });
-}
-
-/** Exactly the columns of version 0.1.0: another program's table is not touched. */
-function isFrom010(database: SqliteDatabase, table: string): boolean {
-  const rows = database.prepare(`SELECT name FROM pragma_table_info(${table.replaceAll('"', "'")})`).all();
-  const columns = (rows as Row[]).map((row) => row["name"]);
-  return columns.join() === COLUMNS_OF_010.join();
-}
-
-const COLUMNS_OF_010 = [
-  "domain_prefix",
-  "version",
-  "access_token",
-  "access_expires_at",
-  "refresh_token",
-  "issued_at",
-  "refused_at",
-];
