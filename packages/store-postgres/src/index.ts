@@ -1,9 +1,9 @@
 import type { Lock, TokenStore } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { asker, type PostgresPool } from "./driver.js";
-import { lockOn } from "./lock.js";
+import { createLock } from "./lock.js";
 import { migrate, tablesAt } from "./schema.js";
-import { storeOn } from "./store.js";
+import { createStore } from "./store.js";
 
 export type { PostgresPool };
 
@@ -50,8 +50,8 @@ export function postgresTokens(options: PostgresTokensOptions): PostgresTokens {
   const tables = tablesAt(table);
   const ask = asker(pool);
   return {
-    store: storeOn(ask, tables),
-    lock: lockOn(ask, tables),
+    store: createStore(ask, tables),
+    lock: createLock(ask, tables),
     migrate: () => migrate(pool, tables),
   };
 }

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, oldest, schema, setUp, tearDown, url } from "../testing/postgres.js";
 import { type Ask, asker } from "./driver.js";
 import { postgresTokens } from "./index.js";
-import { lockOn } from "./lock.js";
+import { createLock } from "./lock.js";
 import { tablesAt } from "./schema.js";
 
 const table = `${schema}.tokens`;
@@ -31,7 +31,7 @@ describe.skipIf(!canRun)("a lock on PostgreSQL", () => {
   // Work that outlasts the lease, with a lease short enough to be outlasted here.
   lockContract(
     (name, run) => (name.includes("another process") ? test(`short lease, ${name}`, run) : undefined),
-    () => lockOn(asker(pool), tablesAt(table), 500),
+    () => createLock(asker(pool), tablesAt(table), 500),
     { shared: true, slowWorkMs: 1100 },
   );
 
@@ -85,7 +85,7 @@ describe.skipIf(!canRun)("a lock on PostgreSQL", () => {
       for (const child of children) child.kill("SIGKILL");
       children = [];
     });
-    const lock = (ask: Ask = asker(pool), ms = leaseMs) => lockOn(ask, tablesAt(table), ms);
+    const lock = (ask: Ask = asker(pool), ms = leaseMs) => createLock(ask, tablesAt(table), ms);
     const ownerOf = async (key: string) =>
       (await pool.query(`SELECT owner FROM ${locks} WHERE key = $1`, [key])).rows[0]?.owner;
 

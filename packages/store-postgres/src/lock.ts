@@ -8,7 +8,7 @@ import type { Tables } from "./schema.js";
  *
  * @param leaseMs how long a killed owner keeps others out; core's default if not given.
  */
-export function lockOn(ask: Ask, { locks }: Tables, leaseMs?: number): Lock {
+export function createLock(ask: Ask, { locks }: Tables, leaseMs?: number): Lock {
   const take = takeSql(locks, LONGEST_LEASE_MS);
   const extend = `UPDATE ${locks} SET ends_at = ${END} WHERE key = $1 AND owner = $2`;
   const release = `DELETE FROM ${locks} WHERE key = $1 AND owner = $2`;

@@ -9,8 +9,8 @@ import { COLUMNS, claimKey, type Tables } from "./schema.js";
 const MOST_CLEARED = 1000;
 
 /** One row per retailer. A claim is a lease in the lock's table that nobody releases. */
-export function storeOn(ask: Ask, tables: Tables): TokenStore {
-  const { read, put, replace, erase, page, take, clear } = statementsOn(tables);
+export function createStore(ask: Ask, tables: Tables): TokenStore {
+  const { read, put, replace, erase, page, take, clear } = createStatements(tables);
   const pages = storePages(`postgres ${tables.tokens}`);
   return {
     async load(domainPrefix) {
@@ -50,7 +50,7 @@ function isMarked(row: string): string {
   return `${row}.version ~ '~[0-9a-z]{7}$'`;
 }
 
-function statementsOn({ tokens, locks }: Tables) {
+function createStatements({ tokens, locks }: Tables) {
   const columns = COLUMNS.join(", ");
   const values = COLUMNS.map((_, index) => `$${index + 1}`);
   const changes = COLUMNS.slice(1);

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { asker } from "../dist/driver.js";
-import { lockOn } from "../dist/lock.js";
+import { createLock } from "../dist/lock.js";
 import { tablesAt } from "../dist/schema.js";
 
 const [url, table, key, leaseMs, workMs] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString: url, max: 2 });
-const lock = lockOn(asker(pool), tablesAt(table), Number(leaseMs));
+const lock = createLock(asker(pool), tablesAt(table), Number(leaseMs));
 const result = await lock(key, async () => {
   console.log("held");
   await sleep(Number(workMs));

@@ -126,7 +126,11 @@ const LOOK_AGAIN_AFTER_MS = 50;
  * @returns the function that waits. It rejects with `StoreFailedError` if too few replicas get the set, or if another
  * set is in its place.
  */
-export function replicasOn(ask: Ask, keys: Keys, replicas: number): (saved: TokenSet) => Promise<void> {
+export function createReplicaWait(
+  ask: Ask,
+  keys: Keys,
+  replicas: number,
+): (saved: TokenSet) => Promise<void> {
   return async ({ domainPrefix, version }) => {
     const task = { operation: "save", domainPrefix } as const;
     const giveUpAt = performance.now() + WITHIN_MS;

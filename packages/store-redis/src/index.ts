@@ -1,9 +1,15 @@
 import type { Lock, TokenStore } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
-import { asker, type IoRedisClient, type NodeRedisClient, type RedisClient, replicasOn } from "./driver.js";
-import { lockOn } from "./lock.js";
-import { keysAt } from "./schema.js";
-import { storeOn } from "./store.js";
+import {
+  asker,
+  createReplicaWait,
+  type IoRedisClient,
+  type NodeRedisClient,
+  type RedisClient,
+} from "./driver.js";
+import { createLock } from "./lock.js";
+import { createKeys } from "./schema.js";
+import { createStore } from "./store.js";
 
 export type { IoRedisClient, NodeRedisClient, RedisClient };
 
@@ -45,7 +51,7 @@ export function redisTokens(options: RedisTokensOptions): RedisTokens {
   if (typeof prefix !== "string") throw new TypeError("prefix must be text");
   if (replicas !== undefined && !(Number.isInteger(replicas) && replicas > 0))
     throw new TypeError("replicas must be a whole number, at least 1");
-  const [ask, keys] = [asker(client), keysAt(prefix)];
-  const reachReplicas = replicas === undefined ? undefined : replicasOn(ask, keys, replicas);
-  return { store: storeOn(ask, keys, reachReplicas), lock: lockOn(ask, keys) };
+  const [ask, keys] = [asker(client), createKeys(prefix)];
+  const reachReplicas = replicas === undefined ? undefined : createReplicaWait(ask, keys, replicas);
+  return { store: createStore(ask, keys, reachReplicas), lock: createLock(ask, keys) };
 }

@@ -9,8 +9,8 @@ import { canRun } from "../testing/redis.js";
 import { type RedisServer, until } from "../testing/server.js";
 import { asker } from "./driver.js";
 import { type RedisClient, redisTokens } from "./index.js";
-import { listOn } from "./list.js";
-import { keysAt } from "./schema.js";
+import { createList } from "./list.js";
+import { createKeys } from "./schema.js";
 
 type List = NonNullable<TokenStore["list"]>;
 
@@ -52,7 +52,7 @@ describe.skipIf(!cluster)("a list on a cluster of three nodes", () => {
   });
 
   test("loses and repeats nobody while slots go to another node between its pages", async () => {
-    const list = listOn(asker(ioredis), keysAt("retail-pos:"), { keysAStep: 200, mostSteps: 2 });
+    const list = createList(asker(ioredis), createKeys("retail-pos:"), { keysAStep: 200, mostSteps: 2 });
     let slot = 0;
     const seen = await namesIn(list, 100, async () => {
       // Forty slots from the first node to the second, then back again, one for each page.

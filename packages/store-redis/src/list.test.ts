@@ -6,8 +6,8 @@ import { type Connection, canRun, connectIoRedis, kinds, prefix, sweep, url } fr
 import { type RedisServer, startServer } from "../testing/server.js";
 import { asker } from "./driver.js";
 import { type RedisClient, redisTokens } from "./index.js";
-import { listOn } from "./list.js";
-import { keysAt } from "./schema.js";
+import { createList } from "./list.js";
+import { createKeys } from "./schema.js";
 
 type List = NonNullable<TokenStore["list"]>;
 
@@ -86,7 +86,7 @@ describe.skipIf(!canRun)("a list on Redis", () => {
     for (let each = 0; each < 3000; each += 1) fill.set(`${own}session:${each}`, "x", "EX", 60);
     await fill.exec();
     await saveAll(admin.client, own, namesTo(20));
-    const list = listOn(asker(admin.client), keysAt(own), { keysAStep: 100, mostSteps: 3 });
+    const list = createList(asker(admin.client), createKeys(own), { keysAStep: 100, mostSteps: 3 });
     const lengths: number[] = [];
     let cursor: string | undefined;
     do {
@@ -143,7 +143,7 @@ describe.skipIf(!hasServer)("a server that is replaced by another while its name
       eval: (...args: [string, number, ...string[]]) => (servers[turn] as RedisServer).admin.eval(...args),
       evalsha: true,
     } as RedisClient);
-    const list = listOn(ask, keysAt(""), { keysAStep: 100, mostSteps: 2 });
+    const list = createList(ask, createKeys(""), { keysAStep: 100, mostSteps: 2 });
     const seen = await namesIn(list, 500, async () => {
       turn = 1;
     });

@@ -17,9 +17,9 @@ const TASK = { operation: "list" } as const;
  * node, and gathers the names, without duplicates, in a sorted set. If that set is gone it gathers again and goes on
  * behind the last name: each name comes once.
  */
-export function listOn(ask: Ask, keys: Keys, pace: Pace = PACE): NonNullable<TokenStore["list"]> {
+export function createList(ask: Ask, keys: Keys, pace: Pace = PACE): NonNullable<TokenStore["list"]> {
   const pages = storePages(`redis ${keys.prefix}`);
-  const gather = gathererOn(ask, keys, pace);
+  const gather = createGatherer(ask, keys, pace);
   const cursorAt = (stands: Gathering | Gathered) => pages.cursorAt(JSON.stringify(stands));
 
   return async (wanted) => {
@@ -146,7 +146,7 @@ function gathering(after: string): Gathering {
 }
 
 /** Goes on gathering, with a limited number of steps: all keys of one node, then those of the next. */
-function gathererOn(
+function createGatherer(
   ask: Ask,
   keys: Keys,
   { keysAStep, mostSteps }: Pace,

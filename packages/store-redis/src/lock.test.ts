@@ -8,8 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Connection, canRun, connectIoRedis, kinds, prefix, sweep, url } from "../testing/redis.js";
 import { asker } from "./driver.js";
 import { redisTokens } from "./index.js";
-import { lockOn } from "./lock.js";
-import { keysAt } from "./schema.js";
+import { createLock } from "./lock.js";
+import { createKeys } from "./schema.js";
 
 afterAll(async () => {
   if (canRun) expect(await sweep()).toEqual([]);
@@ -35,7 +35,7 @@ describe.skipIf(!canRun).each(kinds)("a lock on %s", (kind, connect) => {
       name.includes("another process") && ["ioredis", "node-redis"].includes(kind)
         ? test(`short lease, ${name}`, run)
         : undefined,
-    () => lockOn(asker(either().client), keysAt(prefix), 500),
+    () => createLock(asker(either().client), createKeys(prefix), 500),
     { shared: true, slowWorkMs: 1100 },
   );
 });
@@ -52,7 +52,7 @@ describe.skipIf(!canRun)("a lease", () => {
     children = [];
   });
   afterAll(() => connection.close());
-  const lock = () => lockOn(asker(connection.client), keysAt(prefix), leaseMs);
+  const lock = () => createLock(asker(connection.client), createKeys(prefix), leaseMs);
 
   test("of a killed process ends by itself", async () => {
     const owner = await holder("killed", 60_000);
@@ -87,9 +87,9 @@ describe.skipIf(!canRun)("a lease", () => {
     const own = await connectIoRedis();
     const events: string[] = [];
     let waiter: Promise<unknown> | undefined;
-    await lockOn(
+    await createLock(
       asker(own.client),
-      keysAt(prefix),
+      createKeys(prefix),
       leaseMs,
     )("cut", async () => {
       waiter = lock()("cut", async () => events.push("waiter"));
@@ -104,12 +104,12 @@ describe.skipIf(!canRun)("a lease", () => {
 
   test("is taken by the same owner twice when its answer was lost and the question repeated", async () => {
     const ask = asker(connection.client);
-    const twice = lockOn(
+    const twice = createLock(
       async (...asked) => {
         await ask(...asked);
         return ask(...asked);
       },
-      keysAt(prefix),
+      createKeys(prefix),
       60_000,
     );
     expect(await twice("twice", async () => "taken")).toBe("taken");

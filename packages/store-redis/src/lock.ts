@@ -8,7 +8,7 @@ import type { Keys } from "./schema.js";
  *
  * @param leaseMs how long a killed owner keeps others out; core's default if not given.
  */
-export function lockOn(ask: Ask, keys: Keys, leaseMs?: number): Lock {
+export function createLock(ask: Ask, keys: Keys, leaseMs?: number): Lock {
   return leaseLock({
     take: (lease) => run("take", TAKE, lease),
     extend: (lease) => run("extend", EXTEND, lease),

@@ -14,7 +14,7 @@ export interface Keys {
   names(listing: string): string;
 }
 
-export function keysAt(prefix: string): Keys {
+export function createKeys(prefix: string): Keys {
   return {
     prefix,
     tokens: (domainPrefix) => `${prefix}{${domainPrefix}}:tokens`,

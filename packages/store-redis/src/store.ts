@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
 import { type Ask, instant, isYes, textOf } from "./driver.js";
-import { listOn } from "./list.js";
+import { createList } from "./list.js";
 import { TAKE } from "./lock.js";
 import type { Keys } from "./schema.js";
 
@@ -10,7 +10,7 @@ import type { Keys } from "./schema.js";
  *
  * @param reachReplicas waits until enough replicas have a set; if given, a save counts only then.
  */
-export function storeOn(
+export function createStore(
   ask: Ask,
   keys: Keys,
   reachReplicas?: (saved: TokenSet) => Promise<void>,
@@ -40,7 +40,7 @@ export function storeOn(
     async remove(domainPrefix) {
       await ask({ operation: "remove", domainPrefix }, REMOVE, keys.tokens(domainPrefix));
     },
-    list: listOn(ask, keys),
+    list: createList(ask, keys),
     async claim(key, forMs) {
       // A lease that nobody releases. A client that repeats the question after a lost answer is still the same owner.
       const lease = [randomUUID(), String(Math.ceil(forMs))];

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { asker } from "../dist/driver.js";
-import { lockOn } from "../dist/lock.js";
-import { keysAt } from "../dist/schema.js";
+import { createLock } from "../dist/lock.js";
+import { createKeys } from "../dist/schema.js";
 
 const [url, prefix, key, leaseMs, workMs] = process.argv.slice(2);
 const client = new Redis(url);
-const lock = lockOn(asker(client), keysAt(prefix), Number(leaseMs));
+const lock = createLock(asker(client), createKeys(prefix), Number(leaseMs));
 const result = await lock(key, async () => {
   console.log("held");
   await sleep(Number(workMs));

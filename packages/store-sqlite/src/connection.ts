@@ -1,4 +1,4 @@
-import { insistently, type SqliteDatabase } from "./driver.js";
+import { type SqliteDatabase, withBusyRetry } from "./driver.js";
 
 /** How long SQLite itself waits for another process's write, milliseconds. The thread is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 200;
@@ -13,7 +13,7 @@ export function checkDatabase(database: unknown): SqliteDatabase {
   if (typeof exec !== "function" || typeof prepare !== "function")
     throw new TypeError("database must be an opened SQLite database, with exec() and prepare()");
   const opened = database as SqliteDatabase;
-  const statement = insistently("use the database", () => opened.prepare("SELECT 1 AS one"));
+  const statement = withBusyRetry("use the database", () => opened.prepare("SELECT 1 AS one"));
   const rows = typeof statement?.all === "function" && statement.all();
   if (!Array.isArray(rows) || numberIn(rows[0], "one") !== 1)
     throw new TypeError("database must be of a synchronous driver, and give rows as objects");
@@ -22,17 +22,17 @@ export function checkDatabase(database: unknown): SqliteDatabase {
 
 /** Settings of this connection, except for the journal mode, which stays with the file. Only ever raised. */
 export function prepareConnection(database: SqliteDatabase): void {
-  insistently("set the busy timeout", () => {
+  withBusyRetry("set the busy timeout", () => {
     if ((pragma(database, "busy_timeout", "timeout") ?? 0) < BUSY_TIMEOUT_MS)
       database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   });
   preferWal(database);
   // A removed retailer's refresh token cannot be revoked: without this it stays in the file's free pages.
-  insistently("set secure_delete", () => {
+  withBusyRetry("set secure_delete", () => {
     if (pragma(database, "secure_delete") !== ON) database.exec(`PRAGMA secure_delete = ${ON}`);
   });
   // A rotated refresh token cannot be had again, so a save has to outlast a power failure too.
-  insistently("set the durability", () => {
+  withBusyRetry("set the durability", () => {
     if ((pragma(database, "synchronous") ?? 0) < FULL) database.exec("PRAGMA synchronous = FULL");
   });
 }

@@ -107,7 +107,7 @@ function rollBack(database: SqliteDatabase): void {
  *
  * @param doing completes "SQLite could not ...", for the error.
  */
-export function insistently<T>(doing: string, work: () => T): T {
+export function withBusyRetry<T>(doing: string, work: () => T): T {
   for (let tries = 0; ; tries += 1) {
     try {
       return work();

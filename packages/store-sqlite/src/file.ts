@@ -3,14 +3,14 @@ import { storeFailure } from "@retail-pos/core/authoring";
 import type { Ask, Row, SqliteDatabase } from "./driver.js";
 
 /** Whether what SQLite has open still lies where other processes find it. */
-export interface Places {
+export interface FileIdentity {
   /** Whether other processes find what is written now. */
-  readonly mayWrite: () => boolean;
+  readonly canWrite: () => boolean;
   /**
    * False if the file is in place, but not what SQLite keeps beside it: then this process reads another state than the
    * others, and with a lock it would spend a refresh token that another process has replaced.
    */
-  readonly mayLock: () => boolean;
+  readonly canLock: () => boolean;
 }
 
 /**
@@ -30,19 +30,19 @@ export function inPlace(ask: Ask, isInPlace: () => boolean): Ask {
   };
 }
 
-/** The places of an opened database; all in place, if it has no file (in memory), or if it cannot be told. */
-export function placesOf(database: SqliteDatabase): Places {
+/** Remembers which files an opened database has; all are in place, if it has no file (in memory), or if it cannot be told. */
+export function fileIdentity(database: SqliteDatabase): FileIdentity {
   const { file } = database.prepare("PRAGMA database_list").get() as Row; // the first is the main one
   const path = String(file ?? "");
   const opened = fileAt(path);
-  if (!opened) return { mayWrite: () => true, mayLock: () => true };
-  const isLogInPlace = besideOf(database, () => fileBeside(path, "-wal"), true);
-  const isMemoryInPlace = besideOf(database, () => fileBeside(path, "-shm"), false); // none if EXCLUSIVE
+  if (!opened) return { canWrite: () => true, canLock: () => true };
+  const isLogInPlace = sidecarIdentity(database, () => fileBeside(path, "-wal"), true);
+  const isMemoryInPlace = sidecarIdentity(database, () => fileBeside(path, "-shm"), false); // none if EXCLUSIVE
   const isFileInPlace = () => (fileAt(path) ?? opened) === opened;
   const areBothInPlace = () => isLogInPlace() && isMemoryInPlace();
   return {
-    mayWrite: () => isFileInPlace() && areBothInPlace(),
-    mayLock: () => !isFileInPlace() || areBothInPlace(),
+    canWrite: () => isFileInPlace() && areBothInPlace(),
+    canLock: () => !isFileInPlace() || areBothInPlace(),
   };
 }
 
@@ -52,7 +52,7 @@ export function placesOf(database: SqliteDatabase): Places {
  *
  * @param isNeeded whether SQLite has made it by now: if it is not there, it was lost.
  */
-function besideOf(
+function sidecarIdentity(
   database: SqliteDatabase,
   look: () => string | undefined,
   isNeeded: boolean,

@@ -2,10 +2,10 @@ import type { Lock, TokenStore } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { checkDatabase, prepareConnection } from "./connection.js";
 import { asker, type SqliteDatabase, type SqliteStatement } from "./driver.js";
-import { inPlace, placesOf } from "./file.js";
-import { lockOn } from "./lock.js";
+import { fileIdentity, inPlace } from "./file.js";
+import { createLock } from "./lock.js";
 import { migrate, tablesAt } from "./schema.js";
-import { storeOn } from "./store.js";
+import { createStore } from "./store.js";
 
 export type { SqliteDatabase, SqliteStatement };
 
@@ -52,7 +52,7 @@ export function sqliteTokens(options: SqliteTokensOptions): SqliteTokens {
   prepareConnection(database);
   migrate(database, tables);
   const ask = asker(database);
-  const { mayWrite, mayLock } = placesOf(database);
-  const store = storeOn(inPlace(ask, mayWrite), tables, database);
-  return { store, lock: lockOn(inPlace(ask, mayLock), tables) };
+  const { canWrite, canLock } = fileIdentity(database);
+  const store = createStore(inPlace(ask, canWrite), tables, database);
+  return { store, lock: createLock(inPlace(ask, canLock), tables) };
 }

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { databases } from "../testing/databases.js";
 import { asker } from "./driver.js";
 import { type SqliteDatabase, sqliteTokens } from "./index.js";
-import { type LockOptions, lockOn as lockOnAsk } from "./lock.js";
+import { type LockOptions, createLock as lockOnAsk } from "./lock.js";
 import { tablesAt } from "./schema.js";
 
 const here = databases();
@@ -17,7 +17,7 @@ describe("as applications have it", () => {
   lockContract(test, () => sqliteTokens({ database: here.open(shared) }).lock, { shared: true });
 });
 describe("with a lease that work outlasts", () => {
-  lockContract(test, () => lockOn(shared, { leaseMs: 500 }), { shared: true, slowWorkMs: 1100 });
+  lockContract(test, () => createLock(shared, { leaseMs: 500 }), { shared: true, slowWorkMs: 1100 });
 });
 describe("in memory", () => {
   lockContract(test, () => sqliteTokens({ database: here.open(":memory:") }).lock);
@@ -27,7 +27,7 @@ describe("a lease", () => {
   test("that nobody extends is free when it is over", async () => {
     let now = 1000;
     const file = here.newFile();
-    const [dead, next] = [lockOn(file, { clock: () => now }), lockOn(file, { clock: () => now })];
+    const [dead, next] = [createLock(file, { clock: () => now }), createLock(file, { clock: () => now })];
     const held = gate();
     const never = dead("shop", () => held.opened);
     let started = false;
@@ -45,7 +45,11 @@ describe("a lease", () => {
   test("taken over after it ran out is not ended by its first owner", async () => {
     let now = 1000;
     const file = here.newFile();
-    const [slow, next, third] = [1, 2, 3].map(() => lockOn(file, { clock: () => now })) as [Lock, Lock, Lock];
+    const [slow, next, third] = [1, 2, 3].map(() => createLock(file, { clock: () => now })) as [
+      Lock,
+      Lock,
+      Lock,
+    ];
     const [slowWork, nextWork] = [gate(), gate()];
     const [slowBegun, begun] = [gate(), gate()];
     const slowEnd = slow("shop", () => {
@@ -74,10 +78,10 @@ describe("a lease", () => {
 
   test("from before the clock was set back counts as over", async () => {
     const file = here.newFile();
-    const ahead = lockOn(file, { clock: () => 10_000_000 });
+    const ahead = createLock(file, { clock: () => 10_000_000 });
     const held = gate();
     const never = ahead("shop", () => held.opened);
-    expect(await lockOn(file, { clock: () => 1_000_000 })("shop", async () => "free")).toBe("free");
+    expect(await createLock(file, { clock: () => 1_000_000 })("shop", async () => "free")).toBe("free");
     held.open();
     await never;
   });
@@ -99,7 +103,7 @@ describe("a lease", () => {
   test("of somebody else is asked for without a write, so that no writer is in the way", async () => {
     const file = here.newFile();
     const [held, begun, asked] = [gate(), gate(), gate()];
-    const owner = lockOn(file)("shop", () => {
+    const owner = createLock(file)("shop", () => {
       begun.open();
       return held.opened;
     });
@@ -123,7 +127,7 @@ describe("a lease", () => {
 
   test("edited into nonsense counts as over", async () => {
     const file = here.newFile();
-    const lock = lockOn(file);
+    const lock = createLock(file);
     here.open(file).exec("INSERT INTO retail_pos_tokens_lock VALUES ('shop', 'somebody', 'soon')");
     expect(await lock("shop", async () => "free")).toBe("free");
   });
@@ -132,7 +136,7 @@ describe("a lease", () => {
 describe("when SQLite fails", () => {
   test("a lock that cannot be had is an error, and the work is not done", async () => {
     const file = here.newFile();
-    const lock = lockOn(file);
+    const lock = createLock(file);
     here.open(file).exec("DROP TABLE retail_pos_tokens_lock");
     await expect(lock("shop", () => expect.unreachable("no lock, no work"))).rejects.toThrow(
       'SQLite could not take the lock "shop": no such table',
@@ -142,12 +146,12 @@ describe("when SQLite fails", () => {
 
 test("nothing stays in the table when everybody is done", async () => {
   const file = here.newFile();
-  const lock = lockOn(file);
+  const lock = createLock(file);
   await Promise.all(Array.from({ length: 30 }, (_, index) => lock(`shop-${index % 3}`, async () => {})));
   expect(rowsIn(file)).toBe(0);
 });
 
-function lockOn(file: string, options?: LockOptions): Lock {
+function createLock(file: string, options?: LockOptions): Lock {
   const database = here.open(file);
   sqliteTokens({ database });
   return lockOnAsk(asker(database), tables, options);

@@ -13,7 +13,11 @@ export interface LockOptions {
 const LONGEST_LEASE_MS = 60_000;
 
 /** Leases in a table. Nothing in the file is locked while work runs. */
-export function lockOn(ask: Ask, { locks }: Tables, { leaseMs, clock = Date.now }: LockOptions = {}): Lock {
+export function createLock(
+  ask: Ask,
+  { locks }: Tables,
+  { leaseMs, clock = Date.now }: LockOptions = {},
+): Lock {
   const find = `SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND ends_at BETWEEN ? AND ?`;
   const take = `
     INSERT INTO ${locks} (key, owner, ends_at) VALUES (?, ?, ?)

@@ -8,7 +8,7 @@ import { databases } from "../testing/databases.js";
 import { endWorkers, runTogether, startWorker } from "../testing/processes.js";
 import { asker } from "./driver.js";
 import { sqliteTokens } from "./index.js";
-import { lockOn } from "./lock.js";
+import { createLock } from "./lock.js";
 import { tablesAt } from "./schema.js";
 
 // Real processes on the built packages, several on one file. What they make of it together with core is told in
@@ -54,9 +54,12 @@ describe("a process killed with SIGKILL", () => {
     const worker = startWorker("hold", file, "shop", String(leaseMs));
     await worker.heard();
     let started = false;
-    const waiter = lockOn(asker(database), tablesAt("retail_pos_tokens"), { leaseMs })("shop", async () => {
-      started = true;
-    });
+    const waiter = createLock(asker(database), tablesAt("retail_pos_tokens"), { leaseMs })(
+      "shop",
+      async () => {
+        started = true;
+      },
+    );
     await new Promise((resolve) => setTimeout(resolve, leaseMs * 2.5)); // a lease needs time to run out
     expect(started).toBe(false);
     await worker.kill();

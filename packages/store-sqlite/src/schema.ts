@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { failure, insistently, isReadOnly, type SqliteDatabase, write } from "./driver.js";
+import { failure, isReadOnly, type SqliteDatabase, withBusyRetry, write } from "./driver.js";
 
 /** The two tables and their index, quoted: ready to stand in a statement. */
 export interface Tables {
@@ -46,13 +46,13 @@ export function claimKey(key: string): string {
 export function migrate(database: SqliteDatabase, tables: Tables): void {
   const { tokens, locks } = tables;
   for (const [table, sql] of schemaOf(tables))
-    insistently(`use the table ${table}`, () => database.exec(sql));
+    withBusyRetry(`use the table ${table}`, () => database.exec(sql));
   // Fails here, at construction, if a table has other columns than ours.
   for (const [table, columns] of [
     [tokens, COLUMNS.join(", ")],
     [locks, "key, owner, ends_at"],
   ]) {
-    insistently(`use the table ${table}`, () => database.prepare(`SELECT ${columns} FROM ${table}`));
+    withBusyRetry(`use the table ${table}`, () => database.prepare(`SELECT ${columns} FROM ${table}`));
   }
   checkWritable(database, tokens);
 }

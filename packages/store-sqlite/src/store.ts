@@ -18,8 +18,8 @@ const MOST_CLEARED = 1000;
  * One row per retailer. Each write is one transaction, so that what is stored is always a whole set. A claim is a
  * lease in the lock's table that nobody releases.
  */
-export function storeOn(ask: Ask, tables: Tables, database: SqliteDatabase): TokenStore {
-  const { read, put, replace, erase, page, find, take, clear } = statementsOn(tables);
+export function createStore(ask: Ask, tables: Tables, database: SqliteDatabase): TokenStore {
+  const { read, put, replace, erase, page, find, take, clear } = createStatements(tables);
   const pages = storePages(`sqlite ${tables.tokens}`);
   return {
     async load(domainPrefix) {
@@ -70,7 +70,7 @@ function isMarked(version: string): string {
   return `${version} GLOB '*~${"[0-9a-z]".repeat(7)}'`;
 }
 
-function statementsOn({ tokens, locks }: Tables) {
+function createStatements({ tokens, locks }: Tables) {
   const changes = COLUMNS.map((column) => `${column} = excluded.${column}`);
   return {
     read: `SELECT ${COLUMNS} FROM ${tokens} WHERE domain_prefix = ?`,

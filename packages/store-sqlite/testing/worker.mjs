@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import Database from "libsql";
 import { asker } from "../dist/driver.js";
 import { sqliteTokens } from "../dist/index.js";
-import { lockOn } from "../dist/lock.js";
+import { createLock } from "../dist/lock.js";
 import { tablesAt } from "../dist/schema.js";
 
 const [task, file, ...args] = process.argv.slice(2);
@@ -55,7 +55,7 @@ const tasks = {
   /** Takes the lock and never lets go. */
   async hold(key, leaseMs) {
     sqliteTokens({ database });
-    const lock = lockOn(asker(database), tablesAt("retail_pos_tokens"), { leaseMs: Number(leaseMs) });
+    const lock = createLock(asker(database), tablesAt("retail_pos_tokens"), { leaseMs: Number(leaseMs) });
     await lock(key, () => {
       process.send("held");
       return new Promise(() => setInterval(() => {}, 1000));
