@@ -17,8 +17,8 @@ import type { User } from "./sites.js";
 
 /**
  * A site with a login on every framework that Passport runs on. `/any/...` starts and finishes logins, `/connect/...`
- * does the same by `authorize`, `/as?user=anna` logs in by password and keeps what the session holds (`user=` logs out),
- * `/empty` empties the session, `/me` shows who is logged in.
+ * does the same by `authorize`, `/as?user=anna` logs in by password and keeps what the session holds (`user=` logs
+ * out), `/empty` empties the session, `/me` shows who is logged in.
  */
 export interface PassportSite {
   readonly name: string;

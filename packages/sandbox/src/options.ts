@@ -23,7 +23,9 @@ export interface SandboxOptions {
   refusesEarly?: boolean | undefined;
   /** Token requests a store may receive in one window; windows are per store. Default 300 in 300_000 ms. */
   rateLimit?: RateLimit | undefined;
-  /** API calls a store may receive in one window, beside its token requests. Default: no limit (section 8 shows none). */
+  /**
+   * API calls a store may receive in one window, beside its token requests. Default: no limit (section 8 shows none).
+   */
   apiRateLimit?: RateLimit | undefined;
   /**
    * A host for each store, as in life: `{base_url}` is `http://{domain_prefix}.localhost:<port>` instead of a path

@@ -30,7 +30,10 @@ export function inPlace(ask: Ask, isInPlace: () => boolean): Ask {
   };
 }
 
-/** Remembers which files an opened database has; all are in place, if it has no file (in memory), or if it cannot be told. */
+/**
+ * Remembers which files an opened database has; all are in place, if it has no file (in memory), or if it cannot be
+ * told.
+ */
 export function fileIdentity(database: SqliteDatabase): FileIdentity {
   const { file } = database.prepare("PRAGMA database_list").get() as Row; // the first is the main one
   const path = String(file ?? "");

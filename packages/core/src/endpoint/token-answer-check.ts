@@ -12,7 +12,8 @@ import { jsonObject, readTokenResponse, type TokenResponse } from "./token-respo
 
 /** The error for an answer that is neither 2xx nor 429 (behaviour 8; RFC 6749, section 5.2). */
 export function failureOf(answer: HttpAnswer, grant: TokenRequest, retryAfterAt?: number): Error {
-  const ours = coreErrorFor(answer, grant, retryAfterAt); // made even if it is not thrown, because it records a refused code
+  // Made even if it is not thrown, because it records a refused code.
+  const ours = coreErrorFor(answer, grant, retryAfterAt);
   return callersErrorFor(answer, grant) ?? ours;
 }
 

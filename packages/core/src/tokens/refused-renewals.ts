@@ -84,8 +84,9 @@ export async function handleRefusedEarly(
 }
 
 /**
- * Waits until `ms` after the access token's expiry, if it expired less than `ms` ago. A service that refuses early renewals counts
- * a token's life from its answer, and this process from its request: a request at once would be early once more.
+ * Waits until `ms` after the access token's expiry, if it expired less than `ms` ago. A service that refuses early
+ * renewals counts a token's life from its answer, and this process from its request: a request at once would be early
+ * once more.
  *
  * @returns whether there was something to wait for: then the store has to be asked again.
  */

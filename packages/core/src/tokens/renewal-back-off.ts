@@ -5,7 +5,8 @@ import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 
 /**
  * Decides, retailer by retailer, when a renewal may not go out (behaviour 7): after a 429 until the reset, after any
- * other failure for 1 s doubling to 60 s, and after a 503 at least as long as its `Retry-After`. Other retailers are unaffected.
+ * other failure for 1 s doubling to 60 s, and after a 503 at least as long as its `Retry-After`. Other retailers are
+ * unaffected.
  */
 export interface BackOff {
   /** The pause that lasts at this instant. */

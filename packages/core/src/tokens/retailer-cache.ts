@@ -18,7 +18,9 @@ interface Unsaved {
   readonly set: TokenSet;
   /** What the store may hold instead: the set that was renewed, and those that it did not take before. */
   readonly over: readonly TokenSet[];
-  /** The latest question that the store had answered when the set was issued: later than a login, it may be the login's. */
+  /**
+   * The latest question that the store had answered when the set was issued: later than a login, it may be the login's.
+   */
   readonly answeredBefore: number;
   /** What callers get meanwhile: this set, once the store has failed to take it; until then the unsaved one before. */
   usable: TokenSet | undefined;
