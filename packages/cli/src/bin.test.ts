@@ -141,32 +141,32 @@ describe("a command on many retailers", () => {
   });
 
   // A loader of tests reads files in its own way, so only the real process tells how Node does.
-  test.each<[string, string, string, RegExp]>([
+  test.each<[string, string, string, string]>([
+    ["itself", "app.mjs", "\nconst canary-1 = 1;", "Missing initializer in const declaration"],
     [
-      "itself",
-      "app.mjs",
-      "\nconst canary-1 = 1;",
-      /^Missing initializer in const declaration, at \/.*app\.mjs:2$/,
+      "itself, of CommonJS,",
+      "app.cjs",
+      "\n\nconst canary-2 = 1;",
+      "Missing initializer in const declaration",
     ],
-    ["itself, of CommonJS,", "app.cjs", "\n\nconst canary-2 = 1;", /, at \/.*app\.cjs:3$/],
     [
       "which imports a name that nobody exports,",
       "app.mjs",
       "import { canary3 } from 'node:path';",
-      /, at \/.*app\.mjs:1$/,
+      "The requested module [hidden] does not provide an export named [hidden]",
     ],
     [
       "which imports one that cannot,",
       "app.mjs",
       `import ${JSON.stringify("data:text/javascript,const canary-4 = 1;")};`,
-      /^Missing initializer in const declaration, in a file that it imports$/,
+      "Missing initializer in const declaration",
     ],
-    ["with a blank in its name", "app two.cjs", "const canary-5 = 1;", /, at \/.*app two\.cjs:1$/],
-  ])("says where its module %s cannot be parsed: exit code 1", async (_which, name, text, words) => {
-    const { output, ended } = run("list", "--client", moduleFile(text, name));
+  ])("says that its module %s cannot be parsed: exit code 1", async (_which, name, text, words) => {
+    const file = moduleFile(text, name);
+    const { output, ended } = run("list", "--client", file);
     expect(await ended).toBe(1);
-    const said = /^retail-pos list: the module of --client failed: (.*)\n$/.exec(output())?.[1];
-    expect(said).toMatch(words);
+    const where = `, in ${file} or what it imports: node --check says where`;
+    expect(output()).toBe(`retail-pos list: the module of --client failed: ${words}${where}\n`);
     expect(output()).not.toContain("canary");
   });
 

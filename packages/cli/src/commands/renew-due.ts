@@ -47,7 +47,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     signal,
     ...(values.within !== undefined && { withinMs: lengthIn("--within", values.within, startedAt) }),
     ...(values.concurrency !== undefined && {
-      concurrency: wholeNumberIn("--concurrency", values.concurrency),
+      concurrency: wholeNumberIn("--concurrency", values.concurrency, 1000),
     }),
   };
   const { client } = await loadApplication(values.client, terminal.signal, "client");

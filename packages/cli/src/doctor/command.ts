@@ -1,4 +1,4 @@
-import { domainPrefixesIn, readArguments } from "../terminal/arguments.js";
+import { domainPrefixesIn, readArguments, wholeNumberIn } from "../terminal/arguments.js";
 import type { Terminal, World } from "../terminal/world.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 import { isReadableOnTheWay, isWebAddress, shown } from "./browser/shown-address.js";
@@ -59,7 +59,7 @@ async function doctor(args: string[], { env, stdout, time }: Terminal): Promise<
     clientId: env["RETAIL_POS_CLIENT_ID"] || undefined,
     cookies: cookiesFrom(values["cookie-env"], env, url),
     domainPrefix: values.store === undefined ? undefined : domainPrefixesIn([values.store])[0],
-    timeoutMs: secondsIn("--timeout", values.timeout) * 1000,
+    timeoutMs: wholeNumberIn("--timeout", values.timeout, 9999) * 1000,
     time,
   };
   // Before it is done, since it counts towards the store's rate limit. Machines find it among the findings.
@@ -120,10 +120,4 @@ function webAddress(what: string, text: string): URL {
   const url = new URL(text);
   if (url.username || url.password) throw new WrongUse(`${what} must not contain a user name or password`);
   return url;
-}
-
-function secondsIn(flag: string, text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text))
-    throw new WrongUse(`${flag} must be a whole number of seconds, 1 or more`);
-  return Number(text);
 }

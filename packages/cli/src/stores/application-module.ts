@@ -1,9 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { RetailPos, TokenStore } from "@retail-pos/core";
-import { placeOf, syntaxPlaceIn, WordsOnly, wordsOf } from "../terminal/error-message.js";
+import { WordsOnly, wordsOf } from "../terminal/error-message.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 
 /** What `sealedStore` makes, as far as the commands use it; its package may be there in no version. */
@@ -70,18 +69,12 @@ async function load(file: string, signal: AbortSignal): Promise<Record<string, u
     >;
     return { ...Object(module["default"]), ...module };
   } catch (error) {
-    throw new WordsOnly(`the module of --client failed: ${wordsOf(error)}${unnamedPlaceOf(error, file)}`);
+    // `import()` does not tell the place of a syntax error.
+    const words = wordsOf(error);
+    const isPlaced = !(error instanceof SyntaxError) || words.includes(", at ");
+    const where = isPlaced ? "" : `, in ${file} or what it imports: node --check says where`;
+    throw new WordsOnly(`the module of --client failed: ${words}${where}`);
   }
-}
-
-/** Of a syntax error in a module, `import()` does not tell the place; `node --check` does, and runs nothing. */
-function unnamedPlaceOf(error: unknown, file: string): string {
-  if (!(error instanceof SyntaxError) || placeOf(error) !== "") return "";
-  const options = { encoding: "utf8", timeout: LOADED_WITHIN_MS } as const;
-  const { status, stderr } = spawnSync(process.execPath, ["--check", file], options);
-  if (status === 0) return ", in a file that it imports";
-  const place = syntaxPlaceIn(stderr);
-  return place === "" ? "" : `, at ${place}`;
 }
 
 function checked(exported: Record<string, unknown>, name: keyof Exports): unknown {

@@ -6,7 +6,6 @@ import {
   retailPos,
   type TokenStore,
 } from "@retail-pos/core";
-import { isThrownByUs } from "../terminal/thrown-by-us.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 
 /** So many retailers are worked on at a time. */
@@ -42,9 +41,10 @@ export function retailersOf(client: RetailPos, signal: AbortSignal): AsyncIterab
   }
 }
 
-/** What core says of the arguments of a call is wrong use of the command; any other error stays as it is. */
+/** A store that cannot list is wrong use of the command; any other error stays as it is. */
 export function asWrongUse(error: unknown): unknown {
-  return error instanceof TypeError && isThrownByUs(error) ? new WrongUse(error.message) : error;
+  const isOfList = error instanceof TypeError && error.message.includes("store has no list()");
+  return isOfList ? new WrongUse("the client's store has no list(), which this command needs") : error;
 }
 
 /**

@@ -50,9 +50,9 @@ export function domainPrefixesIn(words: readonly string[]): DomainPrefix[] {
 }
 
 /** @throws {WrongUse} */
-export function wholeNumberIn(flag: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new WrongUse(`${flag} must be a whole number`);
-  return Number(text);
+export function wholeNumberIn(flag: string, text: string, most: number): number {
+  if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= most) return Number(text);
+  throw new WrongUse(`${flag} must be a whole number from 1 to ${most}`);
 }
 
 /**

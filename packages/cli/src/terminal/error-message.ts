@@ -1,6 +1,6 @@
+import { fileURLToPath } from "node:url";
 import { isRetailPosError } from "@retail-pos/core";
 import { inPlainWords } from "@retail-pos/core/authoring";
-import { isThrownByUs } from "./thrown-by-us.js";
 import { WrongUse } from "./wrong-use.js";
 
 /** An error in words of this command, which show no secret. Exit code 1. */
@@ -19,12 +19,13 @@ export function wordsOf(error: unknown): string {
     error instanceof WrongUse ||
     error instanceof WordsOnly ||
     isRetailPosError(error) ||
-    OF_THE_LOADER.test(String(code)) ||
-    (error instanceof TypeError && isThrownByUs(error)); // a setting that is wrong: it names the option
+    OF_THE_LOADER.test(String(code));
   if (isShown) return withoutPasswords(String(message));
   const { message: plain, code: plainCode } = inPlainWords(error) as Error & { code?: unknown };
+  const settings = [...new Set(String(message).match(/\bRETAIL_POS_[A-Z_]{3,20}\b/g))].join(", "); // names, no secrets
+  const details = [plainCode ?? "", settings].filter(Boolean).map((detail) => ` (${detail})`);
   const place = placeOf(error);
-  return [plain, plainCode === undefined ? "" : ` (${plainCode})`, place && `, at ${place}`].join("");
+  return [plain, ...details, place && `, at ${place}`].join("");
 }
 
 /** The user name and password of each address. */
@@ -32,19 +33,12 @@ function withoutPasswords(text: string): string {
   return text.replace(/:\/\/\S*@/g, "://[hidden]@");
 }
 
-/**
- * File and line in the application's own files: where a syntax error is, which Node puts before everything else, or the
- * first frame that is not of Node itself. Empty if the error does not tell.
- */
-export function placeOf(error: unknown): string {
-  const { stack } = Object(error) as { stack?: unknown };
-  const ofSyntax = error instanceof SyntaxError && typeof stack === "string" ? syntaxPlaceIn(stack) : "";
-  if (ofSyntax !== "") return ofSyntax;
-  const frames = inPlainWords(error).stack ?? "";
-  return /[\s(](?:file:\/\/)?(\/[^\s()]+:\d+:\d+)/.exec(frames)?.[1] ?? "";
-}
+/** Where this command's own files are. */
+const OWN = fileURLToPath(new URL("..", import.meta.url));
 
-/** Of Node's picture of a syntax error: its first line is "file:///app/retail-pos.js:12". */
-export function syntaxPlaceIn(text: string): string {
-  return /^(?:file:\/\/)?((?:\/|[A-Z]:\\).+:\d+)\r?\n/.exec(text)?.[1] ?? "";
+/** File and line of the first frame in the application's own files; empty if the error does not tell. */
+function placeOf(error: unknown): string {
+  const frames = (inPlainWords(error).stack ?? "").matchAll(/[\s(](?:file:\/\/)?(\/[^\s()]+:\d+:\d+)/g);
+  const places = Array.from(frames, ([, place = ""]) => place);
+  return places.find((place) => !place.includes("/node_modules/") && !place.startsWith(OWN)) ?? "";
 }
