@@ -512,7 +512,7 @@ const callbacks: Broken[] = [
       before: (app) => app.use("/callback", withoutQuery),
     }),
     finds: ["problem callback-route"],
-    says: /begins a new login/,
+    says: /begins a new login|answered as a damaged one/,
     mend: /a proxy may cut it off/,
   },
   {

@@ -1,5 +1,6 @@
+import { STATUS_CODES } from "node:http";
 import { Cookie } from "tough-cookie";
-import type { Answer } from "./browser-get.js";
+import { type Answer, isSilence, type Reply } from "./browser-get.js";
 
 /** What of an answer can be compared with another one. */
 type Looks = Record<(typeof FEATURES)[number], string>;
@@ -18,6 +19,11 @@ export function differsFrom(answer: Answer, [one, other]: readonly [Answer, Answ
 export function isSamePage(one: Answer, other: Answer): boolean {
   const [a, b] = [looksOf(one), looksOf(other)];
   return a.status === b.status && a.location === b.location && a.text === b.text;
+}
+
+/** A status and its name, as Passport answers without a page of the application's. */
+export function isBare(reply: Reply, status: number): boolean {
+  return !isSilence(reply) && reply.status === status && reply.text.trim() === STATUS_CODES[status];
 }
 
 function looksOf({ status, location, headers, text }: Answer): Looks {

@@ -12,7 +12,7 @@ test.each([
   ["code_refused", "code_refused"],
   ["retailer_not_accepted", "retailer_not_accepted"],
   ["access_denied", undefined],
-  ["invalid_callback", undefined],
+  ["invalid_callback", "invalid_callback"],
   ["invalid_domain_prefix", undefined],
   ["login_refused", undefined],
   ["client_refused", "client_refused"],

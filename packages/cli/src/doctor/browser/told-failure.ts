@@ -4,6 +4,7 @@ import type { Answer } from "./browser-get.js";
 export type ToldFailure =
   | "sealed_elsewhere"
   | "state_unknown"
+  | "invalid_callback"
   | "code_refused"
   | "client_refused"
   | "rate_limited"
@@ -23,6 +24,7 @@ const SIGNS: Readonly<Record<ToldFailure, RegExp>> = {
   sealed_elsewhere: /The cookie of this login cannot be opened|started here and can no longer be read here/,
   state_unknown:
     /\bstate_(?:unknown|missing|expired)\b|No login is under way in this (?:session|browser)|The browser sent no cookie of a session back|The state is none of the logins under way|We could not match this login|is not part of a login that was started here|This login took too long/,
+  invalid_callback: /\binvalid_callback\b|The answer of the service was damaged/,
   code_refused: /\bcode_refused\b|The service refused the code|The service did not take this login/,
   client_refused:
     /\bclient_refused\b|The service refuses this application|The service does not let this site in at the moment/,

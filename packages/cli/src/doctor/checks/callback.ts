@@ -1,6 +1,6 @@
 import { CookieJar } from "tough-cookie";
 import { type Answer, isSilence, type Silence } from "../browser/browser-get.js";
-import { isSamePage } from "../browser/likeness.js";
+import { isBare, isSamePage } from "../browser/likeness.js";
 import { isOtherSpelling } from "../browser/login.js";
 import { errorSaid } from "../browser/page-text.js";
 import { shown } from "../browser/shown-address.js";
@@ -53,6 +53,7 @@ async function checkRefusal(probe: Probe, forged: Answer): Promise<Finding> {
   if (status === 401 && /\b(?:basic|digest)\b/i.test(forged.headers.get("www-authenticate") ?? ""))
     return closed("it asks for a password", probe.isBroken);
   if (location) return checkRedirect(probe, forged, location);
+  if (await isDamaged(probe, forged)) return found("callback-route damaged");
   const isForAll = async () => {
     const nowhere = await probe.visitAs("nowhere");
     return !isSilence(nowhere) && isSamePage(nowhere, forged);
@@ -62,6 +63,13 @@ async function checkRefusal(probe: Probe, forged: Answer): Promise<Finding> {
   if ((status === 401 || status === 403) && (await isForAll()) && !(await answersItself(probe)))
     return closed(`like every address, it answers ${status}`, probe.isBroken);
   return found("callback-route", { how: `is refused with ${status}` });
+}
+
+/** A callback is whole as it is sent. Passport answers a damaged one with a bare 400, also to somebody who declined. */
+async function isDamaged(probe: Probe, forged: Answer): Promise<boolean> {
+  if (toldFailure(forged) === "invalid_callback") return true;
+  const isBareForAll = isBare(forged, 400) && isBare(await probe.visitAs("declined"), 400);
+  return isBareForAll && !(await answersItself(probe));
 }
 
 /** Its words say so; or it met, the second time, core's pause after a refused code (behaviour 7). */

@@ -1,8 +1,7 @@
-import { STATUS_CODES } from "node:http";
 import { Cookie } from "tough-cookie";
 import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
 import { failedCallback } from "../browser/callback-addresses.js";
-import { differsFrom } from "../browser/likeness.js";
+import { differsFrom, isBare } from "../browser/likeness.js";
 import { type Login, startLogin, visit } from "../browser/login.js";
 import { type ToldFailure, toldFailure } from "../browser/told-failure.js";
 import type { Probe } from "../probe.js";
@@ -104,11 +103,6 @@ function mayKnow(forged: Reply): boolean {
 /** A limit of the application's own speaks, and not its callback. */
 function saysNothing(reply: Reply): boolean {
   return isSilence(reply) || reply.status === 429;
-}
-
-/** A status and its name, as Passport answers without a page of the application's. */
-function isBare(reply: Reply, status: number): boolean {
-  return !isSilence(reply) && reply.status === status && reply.text.trim() === STATUS_CODES[status];
 }
 
 /** Whether a browser with a session of express-session's gets a new one: the old one was not found. */

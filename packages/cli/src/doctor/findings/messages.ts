@@ -298,6 +298,11 @@ export const MESSAGES: Readonly<Record<string, Row>> = {
     "A retailer goes round in circles between the application and the service.",
     "Let the callback's route finish the login: check that its query reaches the application (a proxy may cut it off), and that a failed login ends on a page.",
   ),
+  "callback-route damaged": problem(
+    "A callback that is whole is answered as a damaged one: its query does not arrive.",
+    "The retailer approves, comes back, and is told that the service's answer was damaged.",
+    "Check what stands before the callback's route: a proxy may cut it off, or rename its parameters.",
+  ),
   "callback-route circles": warning(
     "A forged callback starts another login at once.",
     "A retailer whose login fails goes round in circles between the application and the service.",
