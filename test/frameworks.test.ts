@@ -519,7 +519,6 @@ function koaWithHooks(koa: string, http: string): string {
     const client = retailPos(settingsFromEnv());
     const { start, callback } = webLogin({
       client,
-      secret,
       onLogin: ({ request, login }) => {
         sessions.get(request).store = login.domainPrefix;
         return new Response(null, { status: 303, headers: { location: "/products" } });

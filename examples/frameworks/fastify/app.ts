@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import secureSession, { type Session } from "@fastify/secure-session";
 import { retailPos, settingsFromEnv } from "@retail-pos/core";
 import { bearer } from "@retail-pos/fastify-bearer";
@@ -15,11 +14,11 @@ const { PORT = 3000, SESSION_SECRET: secret = "", RETAIL_POS_REDIRECT_URI = "" }
 const client = retailPos(settingsFromEnv());
 
 const app = Fastify({ exposeHeadRoutes: false }); // its own HEAD routes fail on a Response
-const key = createHash("sha256").update(secret).digest();
 const secure = RETAIL_POS_REDIRECT_URI.startsWith("https:");
 const cookieName = secure ? "__Host-session" : "session"; // no other host of your domain can set it
 await app.register(secureSession, {
-  key,
+  secret, // 32 characters or more
+  salt: "fastify sessions",
   cookieName,
   cookie: { path: "/", httpOnly: true, sameSite: "lax", secure },
 });
@@ -27,7 +26,6 @@ await app.register(secureSession, {
 // log in with store
 const { start, callback } = webLogin({
   client,
-  secret,
   onLogin: ({ request, login }) => {
     sessions.get(request)?.set("store", login.domainPrefix);
     return new Response(null, { status: 303, headers: { location: "/products" } });

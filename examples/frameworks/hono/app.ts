@@ -5,12 +5,12 @@ import { webLogin } from "@retail-pos/login";
 import { Hono } from "hono";
 import { remember, storeIn } from "./lib/session.js";
 
-const { PORT = 3000, SESSION_SECRET: secret = "" } = process.env;
+const { PORT = 3000 } = process.env;
 const client = retailPos(settingsFromEnv());
 const app = new Hono();
 
 // log in with store
-const login = webLogin({ client, secret, onLogin: ({ login }) => remember(login.domainPrefix, "/products") });
+const login = webLogin({ client, onLogin: ({ login }) => remember(login.domainPrefix, "/products") });
 app.get("/auth/retail-pos", (c) => login.start(c.req.raw));
 app.get("/auth/retail-pos/callback", (c) => login.callback(c.req.raw));
 

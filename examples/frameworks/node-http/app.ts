@@ -3,11 +3,11 @@ import { isRetailPosError, retailPos, settingsFromEnv } from "@retail-pos/core";
 import { nodeHandler, type WebHandler, webLogin } from "@retail-pos/login";
 import { remember, storeIn } from "./lib/session.js";
 
-const { PORT = 3000, SESSION_SECRET: secret = "" } = process.env;
+const { PORT = 3000 } = process.env;
 const client = retailPos(settingsFromEnv());
 
 // log in with store
-const login = webLogin({ client, secret, onLogin: ({ login }) => remember(login.domainPrefix, "/products") });
+const login = webLogin({ client, onLogin: ({ login }) => remember(login.domainPrefix, "/products") });
 
 // call the API
 const products: WebHandler = async (request) => {

@@ -9,11 +9,7 @@ const client = retailPos({
 });
 
 // log in with store
-const login = webLogin({
-  client,
-  secret: process.env.SESSION_SECRET ?? "",
-  onLogin: ({ login }) => remember(login.domainPrefix, "/products"),
-});
+const login = webLogin({ client, onLogin: ({ login }) => remember(login.domainPrefix, "/products") });
 
 // call the API
 const products: WebHandler = async (request) => {

@@ -6,6 +6,7 @@ const cookieName = () => (isHttps() ? "__Host-session" : "session"); // no other
 
 /** Remembers the store that logged in, or forgets it (`undefined`), and sends the browser on. */
 export async function remember(store: string | undefined, location: string): Promise<Response> {
+  if (key().length < 32) throw new TypeError("SESSION_SECRET must be 32 characters or more");
   const jwt = new SignJWT({ store }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("14d");
   const value = store ? `${await jwt.sign(key())}; Max-Age=1209600` : "; Max-Age=0";
   const cookie = `${cookieName()}=${value}; Path=/; HttpOnly; SameSite=Lax${isHttps() ? "; Secure" : ""}`;

@@ -17,14 +17,14 @@ export function pos() {
 }
 
 function make() {
-  const { REDIS_URL, SESSION_SECRET: secret = "" } = process.env;
+  const { REDIS_URL } = process.env;
   if (!REDIS_URL) throw new TypeError("REDIS_URL: none was given");
   const redis = new Redis(REDIS_URL, { commandTimeout: 5_000, lazyConnect: true });
   const client = retailPos({ ...settingsFromEnv(), ...redisTokens({ client: redis }), background: after });
 
   // log in with store
   const onLogin = ({ login }: LoginEvent) => remember(login.domainPrefix, "/products");
-  return { client, login: webLogin({ client, secret, onLogin }) };
+  return { client, login: webLogin({ client, onLogin }) };
 }
 
 /** For pages and actions: leads to the login if no store is logged in, or if only another login helps. */

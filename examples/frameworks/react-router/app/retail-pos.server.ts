@@ -11,6 +11,7 @@ globalThis.retailPosOfThisProcess ??= retailPos(settingsFromEnv());
 const client = globalThis.retailPosOfThisProcess;
 
 const { SESSION_SECRET: secret = "", RETAIL_POS_REDIRECT_URI = "" } = process.env;
+if (secret.length < 32) throw new TypeError("SESSION_SECRET must be 32 characters or more");
 const secure = RETAIL_POS_REDIRECT_URI.startsWith("https:");
 const name = secure ? "__Host-session" : "session"; // no other host of your domain can set it
 const sessions = createCookieSessionStorage<{ store: string }>({
@@ -20,7 +21,6 @@ const sessions = createCookieSessionStorage<{ store: string }>({
 // log in with store
 export const login = webLogin({
   client,
-  secret,
   async onLogin({ login }) {
     const session = await sessions.getSession();
     session.set("store", login.domainPrefix);
