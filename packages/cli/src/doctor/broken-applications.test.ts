@@ -633,9 +633,9 @@ const sessions: Broken[] = [
       });
       return patient(expressApp({ session: { secret: "any", store }, strategy: () => options }));
     }),
-    finds: ["problem session-store"],
-    says: /The session store fails/,
-    mend: /database is there and reachable/,
+    finds: ["problem login-route"],
+    says: /answers 500: starting a login fails/,
+    mend: /a session store, or a state store of the strategy, that fails/,
   },
   {
     name: "keeps its sessions in a Redis that is not there, and goes on without them",
