@@ -26,8 +26,9 @@ const OWN: Record<string, { title: string; text: string }> = {
 
 /** @param code why a store was not connected, the code of core's error, or one of our own. */
 export function showProblem(res: Response, code: string, error?: unknown): void {
-  const isConnecting = res.req.path.startsWith("/auth/");
   const words = OWN[code] ?? failureWords({ code, error });
+  // A new login helps, but not against what only we can mend.
+  const isConnecting = res.req.path.startsWith("/auth/") && !("action" in words && words.action === "home");
   res.render("problem", { ...words, picture: PICTURES[code] ?? "cone", isConnecting, wait: waitOf(error) });
 }
 

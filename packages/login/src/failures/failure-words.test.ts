@@ -3,7 +3,6 @@ import {
   InvalidDomainPrefixError,
   RateLimitedError,
   type RetailPosErrorCode,
-  StoredTokensError,
   TokenEndpointError,
 } from "@retail-pos/core";
 import { describe, expect, test } from "vitest";
@@ -33,7 +32,7 @@ const OF_CORE: Record<Exclude<RetailPosErrorCode, LoginFailureCode>, "log_in" | 
   bad_token_response: "wait",
   client_refused: "home",
   store_failed: "wait",
-  bad_stored_tokens: "log_in",
+  bad_stored_tokens: "home",
 };
 const all = Object.entries({ ...OF_LOGINS, ...OF_CORE });
 const whole = ({ title, text }: ReturnType<typeof failureWords>) => `${title}. ${text}`;
@@ -59,6 +58,16 @@ describe.each(all)("%s", (code, action) => {
     expect(JSON.stringify(failureWords({ code, error, message: canary }))).not.toContain(canary);
   });
 });
+
+test.each(["bad_stored_tokens", "client_refused", "store_failed"])(
+  "%s, which only the operator can mend, sends nobody to log in again",
+  (code) => {
+    const words = failureWords({ code });
+    expect(words.action).not.toBe("log_in");
+    expect(whole(words)).toMatch(/Nothing is wrong with your store|Nothing was lost/);
+    expect(whole(words)).not.toMatch(/connect|log in|login|start again/i);
+  },
+);
 
 test("each reason has words of its own, so that a developer finds it by them; of the token endpoint there is one", () => {
   const sealed = whole(failureWords({ code: "state_unknown", message: CANNOT_BE_OPENED }));
@@ -91,16 +100,6 @@ describe("retryAt", () => {
 });
 
 describe("an error that says more than its code", () => {
-  test("a record of another application: no login helps", () => {
-    const error = new StoredTokensError("a test says so");
-    expect(failureWords({ code: error.code, error }).action).toBe("log_in");
-    Object.defineProperty(error, "isOfAnotherApplication", { value: true });
-    expect(failureWords({ code: error.code, error })).toMatchObject({
-      title: "This is ours to fix",
-      action: "home",
-    });
-  });
-
   test("a code that the service refused, as core says it", () => {
     const error = new TokenEndpointError("a test says so", { status: 403, error: "invalid_grant" });
     expect(failureWords({ code: error.code, error })).toEqual(failureWords({ code: "code_refused" }));

@@ -7,7 +7,10 @@ export interface FailureWords {
   readonly title: string;
   /** What happened and what to do, in whole sentences. */
   readonly text: string;
-  /** What helps: a new login, trying again later, or nothing that the person could do here. */
+  /**
+   * What helps: a new login (`log_in`), trying again later (`wait`), or only the operator (`home`: show the way back to
+   * the start page).
+   */
   readonly action: "log_in" | "wait" | "home";
   /** If it is known: when trying again is of use, epoch milliseconds. */
   readonly retryAt?: number;
@@ -113,10 +116,11 @@ const WORDS: Readonly<Record<LoginFailureCode | RetailPosErrorCode, FailureWords
     text: "Nothing was lost. Try again in a minute.",
     action: "wait",
   },
+  /** Never a login: it would replace a record that is good once the key or the setting is right. */
   bad_stored_tokens: {
-    title: "Your store has to be connected once more",
-    text: "Our record of the connection cannot be read. Connect the store again; nothing else is lost.",
-    action: "log_in",
+    title: "We cannot read our record of your store",
+    text: "This is ours to fix. Nothing is wrong with your store, and nothing was lost. Come back later.",
+    action: "home",
   },
 };
 
@@ -132,13 +136,6 @@ const NOT_THE_SAME_PERSON: FailureWords = {
   title: "You logged in or out meanwhile",
   text: "This login belongs to what you did before that. Nothing was connected. Start again.",
   action: "log_in",
-};
-
-/** A login would change nothing. */
-const OF_ANOTHER_APPLICATION: FailureWords = {
-  title: "This is ours to fix",
-  text: "Our records are mixed up with those of another program. Nothing is wrong with your store. Come back later.",
-  action: "home",
 };
 
 const OTHERWISE: FailureWords = {
@@ -162,13 +159,9 @@ export function failureWords(failure: {
   const { code, error, message } = failure;
   if (code === "state_unknown" && message === CANNOT_BE_OPENED) return SEALED_ELSEWHERE;
   if (code === "state_unknown" && message === OF_ANOTHER_PERSON) return NOT_THE_SAME_PERSON;
-  if (code === "bad_stored_tokens" && isOfAnotherApplication(error)) return OF_ANOTHER_APPLICATION;
   if (code === "token_endpoint_failed" && isRetailPosError(error) && error.status === 403)
     return WORDS.code_refused; // as core's own `exchange` says it
   if (!Object.hasOwn(WORDS, code)) return OTHERWISE;
   const retryAt = code === "rate_limited" ? Object(error).retryAt : undefined;
   return { ...WORDS[code as keyof typeof WORDS], ...(Number.isFinite(retryAt) && { retryAt }) };
 }
-
-const isOfAnotherApplication = (error: unknown) =>
-  isRetailPosError(error) && error.code === "bad_stored_tokens" && error.isOfAnotherApplication;
