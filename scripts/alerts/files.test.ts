@@ -61,6 +61,9 @@ describe("every rule has its runbook:", () => {
   });
 
   test("and every runbook its rule", () => {
-    expect(sections.map((text) => text.split("\n")[0]).sort()).toEqual(ALERTS.map(({ name }) => name).sort());
+    const ofRules = sections
+      .map((text) => text.split("\n")[0] ?? "")
+      .filter((name) => /^RetailPos\w+$/.test(name));
+    expect(ofRules.sort()).toEqual(ALERTS.map(({ name }) => name).sort());
   });
 });

@@ -63,6 +63,31 @@ test("limit answers 429 for as long as asked, with the reset it will keep", asyn
   expect((await client.refresh(refresh_token)).status).toBe(200);
 });
 
+test("changeClientSecret refuses the old secret, and nothing else", async () => {
+  const { sandbox, store } = await startClient();
+  const { clientSecret: old, clientId, redirectUri } = sandbox.application;
+  const code = sandbox.approve(store).searchParams.get("code") ?? "";
+  const secret = "a new client secret";
+  sandbox.changeClientSecret(secret);
+  expect({ ...sandbox.application }).toEqual({ clientId, clientSecret: secret, redirectUri });
+  const exchange = (client_secret: string) =>
+    fetch(`${sandbox.baseUrl.replace("{domain_prefix}", store)}/api/1.0/token`, {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "authorization_code",
+        client_id: clientId,
+        client_secret,
+        code,
+        redirect_uri: redirectUri,
+      }),
+    });
+  expect((await exchange(old)).status).toBe(401);
+  expect((await exchange(secret)).status).toBe(200); // the code that was issued before is still good
+  await fetch(`${sandbox.baseUrl.replace("{domain_prefix}", store)}/${encodeURIComponent(secret)}`);
+  expect(JSON.stringify(sandbox.requests)).not.toContain("new%20client");
+  expect(() => sandbox.changeClientSecret("")).toThrow(/clientSecret must be/);
+});
+
 test("clearFaults ends a limit too", async () => {
   const client = await startClient();
   client.sandbox.limit(client.store, 60_000);

@@ -67,6 +67,13 @@ export interface Controls {
    * mends it. Answers how many.
    */
   refuse(domainPrefix: string): number;
+  /**
+   * Gives the application a new client secret, as its developer does at the service. The old one is refused from now on
+   * (`invalid_client`); codes and tokens stay good.
+   *
+   * @throws {TypeError} it is no text, or empty.
+   */
+  changeClientSecret(clientSecret: string): void;
   /** Answers 429 at the store's token endpoint for this many milliseconds. @throws {TypeError} `ms` is not above 0. */
   limit(domainPrefix: string, ms: number): void;
   /**
@@ -167,9 +174,17 @@ function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | 
   };
 }
 
-function troubles(service: Service): Pick<Controls, "expire" | "refuse" | "limit" | "fault" | "clearFaults"> {
-  const { retailers, grants, history, rateLimiter, faults } = service;
+function troubles(
+  service: Service,
+): Pick<Controls, "changeClientSecret" | "expire" | "refuse" | "limit" | "fault" | "clearFaults"> {
+  const { settings, retailers, grants, history, rateLimiter, faults } = service;
   return {
+    changeClientSecret(clientSecret) {
+      if (typeof clientSecret !== "string" || clientSecret === "")
+        throw new TypeError("clientSecret must be a string that is not empty");
+      settings.clientSecret = clientSecret;
+      storeChanged(service);
+    },
     expire: (prefix) =>
       changing(service, prefix, (domainPrefix) => {
         const count = grants.expire(domainPrefix);

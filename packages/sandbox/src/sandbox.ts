@@ -37,7 +37,7 @@ export interface Sandbox extends Controls {
 export interface Application {
   /** Identifies the application. */
   readonly clientId: string;
-  /** Sent to the token endpoint beside the client id. */
+  /** Sent to the token endpoint beside the client id; the one of now, after `changeClientSecret`. */
   readonly clientSecret: string;
   /** Where the callback goes; compared letter by letter. */
   readonly redirectUri: string;
@@ -67,8 +67,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   server.on("request", (request, response) => void route(service, pages, request, response));
 
   const { url, authUrl, baseUrl } = service.addresses;
-  const { clientId, clientSecret, redirectUri, stores } = settings;
-  const application = { clientId, clientSecret, redirectUri };
+  const { clientId, redirectUri, stores } = settings;
+  const application = {
+    clientId,
+    get clientSecret() {
+      return settings.clientSecret;
+    },
+    redirectUri,
+  };
   // Assigned onto the controls, not spread out of them: `requests` is a getter.
   Object.assign(controls, {
     url,

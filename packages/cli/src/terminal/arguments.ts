@@ -81,3 +81,24 @@ export function lengthIn(flag: string, text: string, now: number): number {
     throw new WrongUse(`${flag} must be a length of time: 30s, 45m, 1h, 2d, or today`);
   return Number(number) * UNITS[unit as keyof typeof UNITS];
 }
+
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/**
+ * An instant in epoch milliseconds: of an ISO 8601 date or time, local if it names no zone, or of 13 digits, so that
+ * seconds are not taken for milliseconds of 1970.
+ *
+ * @throws {WrongUse}
+ */
+export function instantIn(flag: string, text: string): number {
+  if (/^\d{13}$/.test(text)) return Number(text);
+  const [, year, month, day, time = "T00:00"] = ISO.exec(text) ?? [];
+  const at = Date.parse(`${year}-${month}-${day}${time}`);
+  const isOfMonth =
+    new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  if (Number.isNaN(at) || !isOfMonth)
+    throw new WrongUse(
+      `${flag} must be an instant: 2026-01-31, 2026-01-31T18:00, 2026-01-31T18:00:00Z, or epoch milliseconds (13 digits)`,
+    );
+  return at;
+}

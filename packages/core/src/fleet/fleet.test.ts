@@ -319,6 +319,139 @@ describe("renewDue", () => {
   });
 });
 
+describe("renewDue({ issuedBefore })", () => {
+  test("renews every set that was issued before, however young, and no other", async () => {
+    const { pos, service, time, login } = await fleet(20);
+    time.now += 1000;
+    const issuedBefore = time.now;
+    await login("at-the-instant");
+    time.now += 1000;
+    await login("after");
+    const report = await pos.renewDue({ issuedBefore });
+    expect(report).toMatchObject({ seen: 22, due: 20, renewed: 20, failed: 0, stopped: false });
+    expect(service.spent()).toHaveLength(20);
+    expect(service.spent("at-the-instant")).toEqual([]);
+    for await (const { issuedAt } of pos.retailers()) expect(issuedAt).toBeGreaterThanOrEqual(issuedBefore);
+  });
+
+  test("renews also what ended long ago, or has no known end", async () => {
+    const service = fakeService();
+    const { pos, time, login } = await fleet(1, {}, service);
+    service.next(async (_, regular) => {
+      const { expires_in, ...rest } = (await regular().json()) as Record<string, unknown>;
+      return json(rest);
+    });
+    await login("endless");
+    time.now += 3 * DAY_MS;
+    expect(await pos.renewDue({ issuedBefore: time.now })).toMatchObject({ due: 2, renewed: 2 });
+  });
+
+  test("a run that was stopped is repeated: the next one renews only what is left", async () => {
+    const { pos, service, time, names } = await fleet(50);
+    time.now += 1000;
+    const issuedBefore = time.now;
+    const held = later();
+    service.always(async (_, regular) => {
+      await held.promise;
+      return regular();
+    });
+    const stop = new AbortController();
+    const run = pos.renewDue({ issuedBefore, concurrency: 4, signal: stop.signal });
+    await settled();
+    stop.abort();
+    held.resolve();
+    expect(await run).toMatchObject({ due: 4, renewed: 4, stopped: true });
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ seen: 50, due: 46, renewed: 46 });
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ seen: 50, due: 0 });
+    for (const name of names) expect(service.spent(name)).toHaveLength(1);
+  });
+
+  test("in four processes at once renews each retailer once, beside their callers", async () => {
+    const shared = { store: memoryStore(), lock: memoryLock() };
+    const first = await fleet(200, shared);
+    const { service, time, names } = first;
+    const others = Array.from({ length: 3 }, () => start(shared, service, time));
+    time.now += 1000;
+    const issuedBefore = time.now;
+    const runs = [first, ...others].map(({ pos }) => pos.renewDue({ issuedBefore, concurrency: 8 }));
+    const callers = names.map((name) => others[0]?.pos.tokens(name).token());
+    const reports = await Promise.all(runs);
+    await Promise.all(callers);
+    expect(reports.reduce((sum, { renewed }) => sum + renewed, 0)).toBe(200);
+    for (const { due, renewed, refused, failed, elsewhere } of reports) {
+      expect(refused + failed).toBe(0);
+      expect(due).toBe(renewed + elsewhere);
+    }
+    for (const name of names) expect(service.spent(name)).toHaveLength(1);
+  });
+
+  test("counts a refused one as refused, without a request within its hour, and tries it after that", async () => {
+    const { pos, service, time, types } = await fleet(2);
+    time.now += 2 * DAY_MS;
+    service.revoke("shop-0");
+    const told = () => types().filter((type) => type === "reconnect_required");
+    expect(await pos.renewDue({ issuedBefore: time.now })).toMatchObject({ due: 2, renewed: 1, refused: 1 });
+    const sent = service.seen.length;
+    time.now += HOUR_MS - 1;
+    const issuedBefore = time.now - HOUR_MS; // the other one was issued after
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ due: 1, refused: 1, failed: 0 });
+    expect(service.seen).toHaveLength(sent);
+    time.now += 1;
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ due: 1, refused: 1, failed: 0 });
+    expect(service.seen).toHaveLength(sent + 1);
+    expect(told()).toHaveLength(1);
+  });
+
+  test.each<[string, () => Response]>([
+    ["a 429", () => json({}, 429, { "Retry-After": "60" })],
+    ["a failure", () => json({}, 500)],
+    ["a refusal while its token lives", () => oauthError("invalid_grant")],
+  ])("counts one that waits after %s as failed, without a request", async (_, answer) => {
+    const { pos, service, time } = await fleet(1);
+    time.now += 1000;
+    const issuedBefore = time.now;
+    service.next(answer);
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ due: 1, failed: 1, refused: 0 });
+    const sent = service.seen.length;
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ due: 1, failed: 1, refused: 0 });
+    expect(service.seen).toHaveLength(sent);
+    time.now += DAY_MS; // the wait is over, and the token has ended
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ due: 1, renewed: 1 });
+  });
+
+  test("leaves out what was disconnected, or replaced by a login, since the page was read", async () => {
+    const store = memoryStore();
+    const { pos, service, time, login, names } = await fleet(2, { store });
+    time.now += 1000;
+    const issuedBefore = time.now;
+    const { list } = store;
+    store.list = async (ask) => {
+      const page = await list?.(ask);
+      await pos.disconnect(names[0] as string);
+      await login(names[1] as string);
+      return page as NonNullable<typeof page>;
+    };
+    expect(await pos.renewDue({ issuedBefore })).toMatchObject({ seen: 2, due: 0 });
+    expect(service.spent()).toEqual([]);
+  });
+
+  test.each([
+    [{ issuedBefore: Number.NaN }],
+    [{ issuedBefore: Number.POSITIVE_INFINITY }],
+    [{ issuedBefore: "2026-01-31" }],
+    [{ issuedBefore: new Date() }],
+    [{ issuedBefore: null }],
+    [{ issuedBefore: 1, withinMs: 1 }],
+  ])("%o is a TypeError that names issuedBefore", async (ask) => {
+    const { pos, service } = await fleet(1);
+    const sent = service.seen.length;
+    const error = await failureOf(pos.renewDue(ask as never));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toContain("issuedBefore");
+    expect(service.seen).toHaveLength(sent);
+  });
+});
+
 describe("renewDue, if the store takes no save after a rotation", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());

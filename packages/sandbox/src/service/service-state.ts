@@ -52,6 +52,7 @@ export interface Addresses {
 export function newService(settings: Settings, port: number): Service {
   const now = settings.clock;
   const watchers = new Set<Watcher>();
+  const clientSecret = () => settings.clientSecret; // it may change
   const grants = issuedGrants(settings.rotation, settings.lifetimeMs, now);
   return {
     settings,
@@ -62,12 +63,12 @@ export function newService(settings: Settings, port: number): Service {
     consents: pendingConsents(now),
     codes: authorizationCodes(now),
     grants,
-    history: tokenHistory(grants, now, settings.clientSecret),
+    history: tokenHistory(grants, now, clientSecret),
     personalTokens: personalTokens(now),
     rateLimiter: rateLimiter(settings.rateLimit, now),
     apiRateLimiter: settings.apiRateLimit && rateLimiter(settings.apiRateLimit, now),
     faults: faultsOnDemand(),
-    log: requestLog(now, settings.clientSecret, (entry) => {
+    log: requestLog(now, clientSecret, (entry) => {
       for (const watcher of watchers) watcher.onRequest(entry);
     }),
   };

@@ -65,7 +65,7 @@ interface Remembered {
 }
 
 /** `grants` is asked which tokens a change has ended, so that the rules for that stand in one place. */
-export function tokenHistory(grants: Grants, now: () => number, clientSecret: string): TokenHistory {
+export function tokenHistory(grants: Grants, now: () => number, clientSecret: () => string): TokenHistory {
   const byStore = new Map<string, Remembered>();
   const eventOf = new WeakMap<Caller, TokenEvent>();
   let latest: string | undefined;
@@ -87,7 +87,7 @@ export function tokenHistory(grants: Grants, now: () => number, clientSecret: st
   ): void {
     const store = storeOf(domainPrefix);
     store.lastId += 1;
-    const caller = by && { by: shown(by, clientSecret) };
+    const caller = by && { by: shown(by, clientSecret()) };
     const event = { id: store.lastId, at: now(), type, issued: [], ended: [], ...caller, ...more };
     store.events.push(event);
     if (store.events.length > mostEvents) store.events.shift();
