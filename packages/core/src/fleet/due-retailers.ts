@@ -71,10 +71,12 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
   }
 
   async function outcomeOf(cached: RetailerCache, stored: TokenSet): Promise<RenewDueOutcome | undefined> {
-    const isJoining = cached.isRenewing;
+    let isOwn = false; // else this run joins a caller's renewal
     try {
-      const { isIssuedHere } = await renewals.renew(cached, stored);
-      return !isIssuedHere || isJoining ? "elsewhere" : "renewed";
+      const { isIssuedHere } = await renewals.renew(cached, stored, () => {
+        isOwn = true;
+      });
+      return isIssuedHere && isOwn ? "renewed" : "elsewhere";
     } catch (error) {
       if (error instanceof NotConnectedError) return undefined; // disconnected meanwhile
       return error instanceof ReconnectRequiredError ? "refused" : "failed";

@@ -24,8 +24,9 @@ export interface Renewals {
    * Renews, or joins the renewal that is under way.
    *
    * @param stale the set that has to be replaced: a live one with another access token is returned instead.
+   * @param begins called if this call begins the renewal, and does not join one.
    */
-  renew(cached: RetailerCache, stale: TokenSet): Promise<Renewal>;
+  renew(cached: RetailerCache, stale: TokenSet, begins?: () => void): Promise<Renewal>;
   /** What the service may still say after the deadline of a renewal, and its saving: whether new tokens came of it. */
   comingLate(cached: RetailerCache): Promise<boolean>;
 }
@@ -46,8 +47,9 @@ export function renewals(deps: Deps): Renewals {
   return { renew, comingLate: late.bringTokens };
 
   /** One renewal for all callers in this process; the lock makes it one for all processes. */
-  function renew(cached: RetailerCache, stale: TokenSet): Promise<Renewal> {
+  function renew(cached: RetailerCache, stale: TokenSet, begins?: () => void): Promise<Renewal> {
     return cached.renewOnce(timeoutMs + REQUEST_ENDS_WITHIN_MS, async (heartbeat) => {
+      begins?.();
       const key = `${clientId}/${cached.domainPrefix}`;
       const work = () => renewLocked(cached, stale, heartbeat);
       const whileWaiting = renewedElsewhere(cached, stale, timeoutMs + WAIT_FOR_OTHERS_MS, heartbeat);

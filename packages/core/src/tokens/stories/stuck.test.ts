@@ -91,6 +91,38 @@ describe("a renewal that its runtime ended", () => {
     expect(service.spent()).toHaveLength(2);
   });
 
+  test.each([
+    ["load", 1],
+    ["refresh", 2],
+  ])("in its %s is begun anew by renewDue, 15 s later, and counts as renewed", async (step, spent) => {
+    const { hangs, login, pos, service, time, value } = mortal({ cacheMs: step === "load" ? 0 : 10_000 });
+    await login();
+    time.now = END;
+    hangs.add(step);
+    await inDyingRequest(value);
+    await vi.advanceTimersByTimeAsync(15_000);
+    const running = pos.renewDue();
+    await settled(); // it has listed the retailer, and waits for what is stuck
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(await running).toMatchObject({ due: 1, renewed: 1, elsewhere: 0, failed: 0 });
+    expect(service.spent()).toHaveLength(spent);
+    expect(await value()).toBe("access-shop-2");
+  });
+
+  test("is begun anew by a caller, whom renewDue joins: renewed elsewhere", async () => {
+    const { hangs, login, pos, service, time, value } = mortal();
+    await login();
+    time.now = END;
+    hangs.add("refresh");
+    await inDyingRequest(value);
+    await vi.advanceTimersByTimeAsync(15_000);
+    const both = Promise.all([value(), pos.renewDue()]);
+    await settled();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(await both).toMatchObject(["access-shop-2", { due: 1, renewed: 0, elsewhere: 1, failed: 0 }]);
+    expect(service.spent()).toHaveLength(2);
+  });
+
   test("lets another client of the same lock go on", async () => {
     const lock = memoryLock();
     const first = mortal({ lock });
