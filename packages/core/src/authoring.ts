@@ -9,6 +9,7 @@ export { type StoreTask, storeFailure } from "./store/store-failure.js";
 export { type PageAsk, type StorePages, storePages } from "./store/store-pages.js";
 
 // A client of an HTTP API
+export { copyOfInit } from "./client/call-members.js";
 export { parseRetryAfter } from "./vocabulary/rate-limit.js";
 
 // A tool that goes through a store

@@ -1,6 +1,8 @@
 import { getEventListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import { runInNewContext } from "node:vm";
+import { FormData as FormDataOfUndici } from "undici";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ApiServer, apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
@@ -305,6 +307,29 @@ describe("what is changed after the call was made does not change the call:", ()
     "the options": () => {
       const init = { headers: { "x-mark": "first" } };
       return { init, change: () => Object.assign(init, { headers: {} }) };
+    },
+    "bytes as the body": () => {
+      const body = new TextEncoder().encode("first");
+      return { init: { method: "POST", body }, change: () => void body.fill(0) };
+    },
+    "an ArrayBuffer of another realm as the body": () => {
+      const bytes = runInNewContext("Uint8Array.from([...'first'], (letter) => letter.charCodeAt(0))");
+      return { init: { method: "POST", body: bytes.buffer }, change: () => void bytes.fill(0) };
+    },
+    "URLSearchParams as the body": () => {
+      const body = new URLSearchParams({ mark: "first" });
+      return { init: { method: "POST", body }, change: () => body.set("mark", "second") };
+    },
+    "FormData as the body": () => {
+      const body = new FormData();
+      body.set("mark", "first");
+      return { init: { method: "POST", body }, change: () => body.set("mark", "second") };
+    },
+    "FormData of npm's undici as the body": () => {
+      const body = new FormDataOfUndici();
+      body.set("mark", "first");
+      const init = { method: "POST", body: body as unknown as FormData };
+      return { init, change: () => body.set("mark", "second") };
     },
   };
 

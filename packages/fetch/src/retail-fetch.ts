@@ -1,3 +1,4 @@
+import { copyOfInit } from "@retail-pos/core/authoring";
 import { connections, Requests } from "./connections.js";
 import { RetailFetchError } from "./errors.js";
 import { discard, Host } from "./host.js";
@@ -20,8 +21,8 @@ type Init = Omit<RequestInit, "dispatcher"> & { dispatcher?: unknown };
  * kept of a host that is not called any more. It goes through `globalThis.fetch`, looked up at each call.
  *
  * Calls of one host start in their order; beyond 10,000 that wait they are refused (`RetailFetchError`,
- * `queue_full`); an aborted one leaves at once. A token request (4.2, 4.3) never waits. Addresses and headers may be
- * changed after the call, bodies may not.
+ * `queue_full`); an aborted one leaves at once. A token request (4.2, 4.3) never waits. The arguments are read at the
+ * call, as the platform does.
  * An answer is read into memory as it comes. If it comes more than 16 MiB ahead of its reader, reading it fails: a
  * `TypeError` of `fetch` whose `cause` is a `RetailFetchError`, `answer_too_large`.
  * A `dispatcher` given in the second argument of a call is used in the place of ours, and reads as it likes.
@@ -57,12 +58,11 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
     const url = URL.canParse(address) ? new URL(address) : undefined;
     const method = String(init.method ?? request?.method ?? "GET").toUpperCase();
     const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;
-    const body = init.body ?? request?.body;
+    const copy = copyOfInit(init as RequestInit);
+    if (request) copy.headers ??= new Headers(request.headers);
+    const body = copy.body ?? request?.body;
     const isToken = method === "POST" && url?.pathname.endsWith("/api/1.0/token");
     const isExchange = isToken === true && String(body).includes("grant_type=authorization_code");
-    // `fetch` would read all this now, and it may be changed while the call waits.
-    const headers = init.headers ?? request?.headers;
-    const copy = { ...members(init), ...(headers && { headers: new Headers(headers) }) };
     let isSent = false;
 
     async function send() {
@@ -95,11 +95,4 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   }
 
   return Object.assign(fetch, { close: () => (closed ??= finish()) });
-}
-
-/** Inherited ones too: a `Request` may stand in the place of the options. */
-function members(of: object): object {
-  const all: Record<string, unknown> = {};
-  for (const name in of) all[name] = of[name as keyof typeof of];
-  return all;
 }

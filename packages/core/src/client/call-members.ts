@@ -1,3 +1,5 @@
+import { multipart } from "./multipart.js";
+
 const MEMBERS = [
   "method",
   "headers",
@@ -12,14 +14,15 @@ const MEMBERS = [
   "integrity",
   "keepalive",
   "duplex",
+  "dispatcher", // undici's own
 ] as const;
 
 /**
  * Copies the members that the platform would read. If a `Request` is given as `init`, a spread would miss them. Headers
- * and bodies are copied too: the platform's `fetch` reads them before it returns, but ours may wait for a token first,
- * and the caller may change them meanwhile.
+ * and bodies are copied too: the platform's `fetch` reads them before it returns, but ours may wait for a token or for
+ * its turn first, and the caller may change them meanwhile.
  */
-export function membersOf(init: RequestInit | undefined): RequestInit {
+export function copyOfInit(init: RequestInit | undefined): RequestInit {
   const members: Record<string, unknown> = { ...init };
   for (const name of MEMBERS) {
     const value = (init as Record<string, unknown> | undefined)?.[name];
@@ -34,8 +37,8 @@ export function membersOf(init: RequestInit | undefined): RequestInit {
 type Body = NonNullable<RequestInit["body"]>;
 
 /**
- * A copy as this platform's `fetch` takes it. Texts and blobs cannot change, and a stream can be read once only. A body
- * is known by its tag and not by its class: it may come from another realm, or from another copy of undici.
+ * A copy as every `fetch` takes it. Texts and blobs cannot change, and a stream can be read once only. A body is known
+ * by its tag and not by its class: it may come from another realm, or from another copy of undici.
  */
 function copyOfBody(body: Body): Body {
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice();
@@ -45,16 +48,10 @@ function copyOfBody(body: Body): Body {
     case "ArrayBuffer":
       return new Uint8Array(body as ArrayBuffer).slice();
     case "FormData":
-      return copyOfForm(body as FormData);
+      return multipart(body as FormData);
     default:
       return body;
   }
-}
-
-function copyOfForm(form: FormData): FormData {
-  const copy = new FormData();
-  for (const [name, value] of form) copy.append(name, value);
-  return copy;
 }
 
 /** `Object.prototype.toString` without its brackets: "FormData". */
@@ -67,7 +64,7 @@ export function hasBody({ body }: RequestInit): boolean {
   return body !== undefined && body !== null;
 }
 
-const VALUES: ReadonlySet<string> = new Set(["URLSearchParams", "FormData", "Blob", "File", "ArrayBuffer"]);
+const VALUES: ReadonlySet<string> = new Set(["URLSearchParams", "Blob", "File"]);
 
 /** A stream is gone once it was sent; every other kind of body is a value. */
 export function isValue(body: unknown): boolean {

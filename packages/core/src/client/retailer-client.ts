@@ -5,7 +5,7 @@ import { RejectedByApiError } from "../vocabulary/errors.js";
 import type { AccessToken } from "../vocabulary/token-set.js";
 import type { TokenAsk, TokenSource } from "../vocabulary/token-source.js";
 import { addressWithin } from "./call-address.js";
-import { hasBody, isValue, membersOf } from "./call-members.js";
+import { copyOfInit, hasBody, isValue } from "./call-members.js";
 import { addressOf, copyOf, requestIn, requestTo } from "./call-request.js";
 
 /** One retailer's API. The client adds the bearer to every call. */
@@ -62,7 +62,7 @@ export function retailerClients(
     input: string | URL | Request,
     init?: RequestInit,
   ): Promise<Response> {
-    const call = membersOf(init);
+    const call = copyOfInit(init);
     const given = requestIn(input);
     const signal = call.signal === undefined ? given?.signal : call.signal; // `null` removes the request's own
     const ask: TokenAsk = signal ? { signal } : {};

@@ -1,5 +1,5 @@
 import { runInNewContext } from "node:vm";
-import { FormData as FormDataOfUndici } from "undici";
+import { FormData as FormDataOfUndici, fetch as fetchOfUndici } from "undici";
 import { describe, expect, test, vi } from "vitest";
 import { bytesOf, sentTwice, shop } from "../../../testing/retailer-client.js";
 
@@ -70,19 +70,29 @@ describe("after a 401 a body is sent again intact:", () => {
     }
   });
 
-  test("FormData of another copy of undici", async () => {
-    const { client, seen } = await shop({ accepts: "access-2" });
-    const form = new FormDataOfUndici();
+  const platform = globalThis.fetch;
+  const undici = fetchOfUndici as unknown as typeof globalThis.fetch;
+  test.each([
+    { of: "npm's undici", Form: FormDataOfUndici, through: "the platform's fetch", fetch: platform },
+    { of: "npm's undici", Form: FormDataOfUndici, through: "npm's", fetch: undici },
+    { of: "the platform", Form: FormData, through: "npm's", fetch: undici },
+  ])("FormData of $of, as it was at the call, through $through", async ({ Form, fetch }) => {
+    const { client, seen } = await shop({ accepts: "access-2", options: { fetch } });
+    const form = new Form();
     form.append("name", "чай");
     form.append("picture", new Blob([bytes], { type: "image/png" }), "tea.png");
-    const body = form as unknown as FormData;
-    expect((await client.fetch("/api/products", { method: "POST", body })).status).toBe(200);
+    const calling = client.fetch("/api/products", { method: "POST", body: form as unknown as FormData });
+    form.set("name", "changed");
+    expect((await calling).status).toBe(200);
     expect(seen).toHaveLength(2);
     for (const { raw, headers } of seen) {
+      expect(headers["content-length"]).toBe(`${raw.length}`);
       const type = { headers: { "content-type": headers["content-type"] ?? "" } };
       const received = await new Response(new Uint8Array(raw), type).formData();
       expect(received.get("name")).toBe("чай");
-      expect((received.get("picture") as File).name).toBe("tea.png");
+      const picture = received.get("picture") as File;
+      expect([picture.name, picture.type]).toEqual(["tea.png", "image/png"]);
+      expect(new Uint8Array(await picture.arrayBuffer())).toEqual(bytes);
     }
   });
 
