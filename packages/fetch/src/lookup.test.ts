@@ -39,8 +39,9 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const exchangeAt = (host: string) =>
-  fetch(`http://${host}.example:${port}/api/1.0/token`, {
+const exchangeAt = (name: string) => exchangeAtHost(`${name}.example`);
+const exchangeAtHost = (host: string) =>
+  fetch(`http://${host}:${port}/api/1.0/token`, {
     method: "POST",
     body: new URLSearchParams({ grant_type: "authorization_code", code: "forged" }),
   });
@@ -77,6 +78,21 @@ test("a name that DNS knows does not wait behind names that it does not know", a
   await vi.waitUntil(() => asked.length === 2);
   asked[1]?.answer(unknownHost);
   expect((await forged).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+});
+
+test.each(["localhost", "shop.localhost", "Shop.LOCALHOST."])("%s is never asked of DNS", async (host) => {
+  vi.mocked(dns.promises.Resolver.prototype.resolve4).mockImplementation(async () => ["127.0.0.1"]);
+  const forged = exchangeAt("a").catch(() => {});
+  await vi.waitUntil(() => asked.length === 1);
+  const exchanging = exchangeAtHost(host);
+  expect(await (await exchangeAt("real")).text()).toBe("ok"); // DNS has been asked since
+  expect(dns.promises.Resolver.prototype.resolve4).toHaveBeenCalledTimes(1);
+  asked[0]?.answer(unknownHost);
+  await forged;
+  await vi.waitUntil(() => asked.length === 2);
+  expect(asked[1]?.host).toBe(host.toLowerCase());
+  asked[1]?.answer(null);
+  expect(await (await exchanging).text()).toBe("ok");
 });
 
 test("a name whose IPv4 addresses DNS did not tell in time stays in line", async () => {

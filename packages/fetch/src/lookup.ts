@@ -4,6 +4,9 @@ import type { LookupFunction } from "node:net";
 /** By then core has given up the exchange: it waits so long by default. */
 const GIVEN_UP_MS = 10_000;
 
+/** The name of this machine, and its children, perhaps with the dot of the root. */
+const LOCALHOST = /(^|\.)localhost\.?$/i;
+
 interface Lookup {
   readonly since: number;
   begin(): void;
@@ -22,7 +25,8 @@ const NOT_THERE = ["ENODATA", "ENOTFOUND"];
  * would wait behind them.
  *
  * So that logins do not wait behind them either, a name that has to wait is asked for in DNS as well, and leaves the
- * line if it is there. Names that only the machine knows (`/etc/hosts`) stay in line.
+ * line if it is there. Names that only the machine knows (`/etc/hosts`) stay in line. So does what names this machine
+ * (RFC 6761, 6.3): whoever answers for DNS could name another one.
  */
 export const oneAtATime: LookupFunction = (host, options, done) => {
   const answer: typeof done = (...answered) => {
@@ -43,7 +47,7 @@ export const oneAtATime: LookupFunction = (host, options, done) => {
   };
   waiting.push(lookup);
   next();
-  if (waiting.includes(lookup)) void leaveIfKnown();
+  if (waiting.includes(lookup) && !LOCALHOST.test(host)) void leaveIfKnown();
 
   async function leaveIfKnown(): Promise<void> {
     const addresses = await addressesInDns(host);
