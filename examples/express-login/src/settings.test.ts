@@ -94,6 +94,20 @@ test.each([
   expect(problemsOf({ ...deployed, [name]: value })).toEqual([`${name} ${problem}`]);
 });
 
+test.each([
+  "http://localhost:3000",
+  "https://localhost:3000",
+  "https://shop.localhost",
+  "https://127.0.0.1:8443",
+  "https://[::1]:8443",
+])("for trying may be the sandbox's on this machine: %s", (origin) => {
+  const redirectUri = `${origin}/auth/retail-pos/callback`;
+  expect(settingsFrom({ ...forTrying, RETAIL_POS_REDIRECT_URI: redirectUri }).service).toMatchObject({
+    redirectUri,
+    clientSecret: forTrying["RETAIL_POS_CLIENT_SECRET"],
+  });
+});
+
 test("name one place to keep things in, and not two", () => {
   const both = { DATABASE_URL: "postgres://db/x", REDIS_URL: "redis://r" };
   expect(problemsOf({ ...deployed, ...both })).toEqual([

@@ -32,16 +32,20 @@ export function settingsFrom(variables: NodeJS.ProcessEnv) {
 
 /** What each setting has to be, and its default if it has one. */
 function rulesFor(env: NodeJS.ProcessEnv) {
-  const isHttps = env["RETAIL_POS_REDIRECT_URI"]?.startsWith("https:");
+  const at = urlOf(env["RETAIL_POS_REDIRECT_URI"]);
+  const isHttps = at?.protocol === "https:";
+  const isHere = at !== undefined && /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(at.hostname);
   const proxies = isHttps ? 1 : 0; // we speak plain HTTP, so a proxy ends TLS
-  const ours = (text: string) => isHttps && text.startsWith("sandbox-") && "is the sandbox's";
+  const ours = (text: string) => !isHere && text.startsWith("sandbox-") && "is the sandbox's";
   const optional = { default: undefined };
   return {
     RETAIL_POS_AUTH_URL: str(),
     RETAIL_POS_BASE_URL: str(),
     RETAIL_POS_CLIENT_ID: rule(ours)(),
     RETAIL_POS_CLIENT_SECRET: rule(ours)(),
-    RETAIL_POS_REDIRECT_URI: rule((text) => pathOf(text) !== CALLBACK && `must have the path ${CALLBACK}`)(),
+    RETAIL_POS_REDIRECT_URI: rule(
+      (text) => urlOf(text)?.pathname !== CALLBACK && `must have the path ${CALLBACK}`,
+    )(),
     SESSION_SECRET: rule(
       (text) =>
         ours(text) ||
@@ -81,4 +85,4 @@ function wholeNumber(least: number, most: number) {
   });
 }
 
-const pathOf = (text: string) => (URL.canParse(text) ? new URL(text).pathname : undefined);
+const urlOf = (text = "") => (URL.canParse(text) ? new URL(text) : undefined);
