@@ -4,6 +4,8 @@ import pRetry, { AbortError } from "p-retry";
 
 /** The most products that the API gives at a time. */
 const PAGE_SIZE = 100;
+/** An API whose `total` is wrong has no last page. */
+const MOST_PAGES = 1000;
 /** With pauses of one second, doubling: an outage of half a minute is waited out. */
 const RETRIES = 5;
 
@@ -15,20 +17,27 @@ try {
   const fetch = retailFetch({ wait429Ms: 60_000 });
   const store = personalToken({ baseUrl, domainPrefix, token, fetch });
   for await (const { name, price, currency } of productsOf(store))
-    console.log(`${name}: ${price} ${currency}`);
+    console.log(printable(`${name}: ${price} ${currency}`));
 } catch (error) {
-  console.error(error.cause ? `${error.message}: ${error.cause.message || error.cause.code}` : error.message);
+  const { message, cause } = error;
+  console.error(printable(cause ? `${message}: ${cause.message || cause.code}` : message));
   process.exitCode = 1;
+}
+
+/** On one line, and without what a terminal would obey: people of the store wrote it. */
+function printable(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
 }
 
 /** All products, page by page. */
 async function* productsOf(store) {
-  for (let page = 1; ; page += 1) {
+  for (let page = 1; page <= MOST_PAGES; page += 1) {
     const path = `api/products?page=${page}&page_size=${PAGE_SIZE}`;
     const { data, total } = await pRetry(() => read(store, path), { retries: RETRIES });
     yield* data;
-    if (!(page * PAGE_SIZE < total)) return; // nor without a total
+    if (data.length === 0 || !(page * PAGE_SIZE < total)) return; // nor without a total
   }
+  throw new Error(`The store has more than ${MOST_PAGES * PAGE_SIZE} products, or its API has no last page`);
 }
 
 /** An answer that another try does not change is an AbortError. */

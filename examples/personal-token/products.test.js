@@ -26,21 +26,48 @@ test("reads every page, and tries again while the API fails", async () => {
     currency: "EUR",
   }));
   const asked = [];
-  const api = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url, "http://localhost");
-    const [page, size] = [Number(searchParams.get("page")), Number(searchParams.get("page_size"))];
-    asked.push(`${pathname} ${page}`);
-    response.statusCode = asked.length === 2 ? 503 : 200;
-    const data = products.slice((page - 1) * size, page * size);
-    response.end(JSON.stringify({ data, page, page_size: size, total: products.length }));
+  const env = await api((page, size) => {
+    asked.push(page);
+    if (asked.length === 2) return undefined;
+    return { data: products.slice((page - 1) * size, page * size), total: products.length };
   });
-  onTestFinished(() => void api.close());
-  await once(api.listen(0, "127.0.0.1"), "listening");
-  const RETAIL_POS_BASE_URL = `http://127.0.0.1:${api.address().port}/{domain_prefix}`;
-  const { code, output, errors } = await run({ RETAIL_POS_BASE_URL, PERSONAL_TOKEN: "some-token" });
+  const { code, output, errors } = await run(env);
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
   expect(output.trim().split("\n")).toEqual(products.map(({ name }) => `${name}: 1.00 EUR`));
-  expect(asked).toEqual([1, 2, 2, 3].map((page) => `/${store}/api/products ${page}`));
+  expect(asked).toEqual([1, 2, 2, 3]);
+});
+
+test.each([
+  ["a title and a colour", "Bolt \u001b]0;owned\u0007\u001b[31m", "Bolt \ufffd]0;owned\ufffd\ufffd[31m"],
+  ["a line of its own", "Bolt\r\nNut\u2028Nut", "Bolt\ufffd\ufffdNut\ufffdNut"],
+  ["another direction, and C1", "Bolt \u202etun\u009b31m", "Bolt \ufffdtun\ufffd31m"],
+])("prints no %s that a product's name brings", async (_, name, printed) => {
+  const { output } = await run(await api(() => ({ data: [{ name, price: 1, currency: "EUR" }], total: 1 })));
+  expect(output).toBe(`${printed}: 1 EUR\n`);
+});
+
+test("prints no escape of an answer that is no JSON", async () => {
+  const { code, errors } = await run(await api(() => "\u001b[31m"));
+  expect(code).toBe(1);
+  expect(errors.trim()).toMatch(/^\P{Cc}+$/u);
+});
+
+test("ends where the API's total does not", { timeout: 60_000 }, async () => {
+  let pages = 0;
+  const product = { name: "Bolt", price: 1, currency: "EUR" };
+  const endless = await api((page) => {
+    pages = page;
+    return { data: [product], total: Number.MAX_VALUE };
+  });
+  const { code, errors } = await run(endless);
+  expect([code, errors]).toEqual([
+    1,
+    "The store has more than 100000 products, or its API has no last page\n",
+  ]);
+  expect(pages).toBe(1000);
+
+  const empty = await api((page) => ({ data: page === 1 ? [product] : [], total: 1e9 }));
+  expect(await run(empty)).toMatchObject({ code: 0, output: "Bolt: 1 EUR\n" });
 });
 
 test("does not try again what another try does not change", async () => {
@@ -70,6 +97,22 @@ test.each([
   const { code, errors } = await run({ PERSONAL_TOKEN: "some-token", ...without });
   expect({ code, errors }).toEqual({ code: 1, errors: `${names.join(", ")}: none was given\n` });
 });
+
+/** The settings for an API that answers so; `undefined` is a failure. */
+async function api(answer) {
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url, "http://localhost");
+    const [page, size] = [Number(searchParams.get("page")), Number(searchParams.get("page_size"))];
+    const body = pathname === `/${store}/api/products` ? answer(page, size) : undefined;
+    response
+      .writeHead(body === undefined ? 503 : 200)
+      .end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const RETAIL_POS_BASE_URL = `http://127.0.0.1:${server.address().port}/{domain_prefix}`;
+  return { RETAIL_POS_BASE_URL, PERSONAL_TOKEN: "some-token" };
+}
 
 function run(env) {
   const child = spawn(process.execPath, [script], {
