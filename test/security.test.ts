@@ -58,7 +58,7 @@ function referencesIn(text: string): Reference[] {
   const paths = new Map<string, string>();
   const references: Reference[] = [];
   let file = "";
-  for (const [, path, next, title] of text.matchAll(/`([\w./-]+\.test\.ts)`(?=( ›)?)|› "([^"]+)"/g)) {
+  for (const [, path, next, title] of text.matchAll(/`([\w./-]+\.test\.[jt]s)`(?=( ›)?)|› "([^"]+)"/g)) {
     if (path?.includes("/")) paths.set(basename(path), path);
     if (path !== undefined) file = paths.get(basename(path)) ?? path;
     if (path === undefined || next === undefined)

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseDomainPrefix } from "@retail-pos/core";
 import {
   type Sandbox,
   startSandbox,
@@ -69,6 +70,40 @@ test("logging out keeps the store connected; disconnecting forgets it", async ()
   await logIn();
   expect(await open("/disconnect", origin, { method: "POST" })).toMatchObject({ status: 302, location: "/" });
   expect((await open("/products")).status).toBe(302);
+});
+
+describe("a session that began before its store was disconnected", () => {
+  const operator = () => openStore(settingsFrom(settingsOf(sandbox, { DATABASE_FILE: file })));
+  test.each([
+    ["by its own person", async () => void (await open("/disconnect", origin, { method: "POST" }))],
+    ["by an operator", async () => (await operator()).tokens.store.remove(parseDomainPrefix(store))],
+  ])("%s shows nothing of what somebody else connects later", async (_case, disconnect) => {
+    await logIn();
+    const old = new Map(visitor.cookies);
+    await disconnect();
+    visitor.cookies = new Map();
+    await logIn();
+    expect((await open("/products")).body).toContain(espresso);
+    visitor.cookies = old;
+    expect(await open("/products")).toMatchObject({ status: 302, location: "/" });
+    expect((await open("/")).body).not.toContain(store);
+    expect(await open("/disconnect", origin, { method: "POST" })).toMatchObject({ location: "/" });
+    visitor.cookies = new Map();
+    await logIn();
+    expect((await open("/products")).body).toContain(espresso);
+  });
+});
+
+test("two browsers of one store are both logged in, whoever of them logs out and in again", async () => {
+  await logIn();
+  const first = visitor.cookies;
+  visitor.cookies = new Map();
+  await logIn();
+  await open("/logout", origin, { method: "POST" });
+  await logIn();
+  expect((await open("/products")).body).toContain(espresso);
+  visitor.cookies = first;
+  expect((await open("/products")).body).toContain(espresso);
 });
 
 describe("after a restart", () => {
@@ -174,6 +209,34 @@ describe("the program", { timeout: 60_000 }, () => {
     expect((await open("/products", again.origin)).body).toContain(espresso);
     expect(sandbox.tokenRequests()).toHaveLength(2); // the spent refresh token was not sent again
   });
+});
+
+describe("what a stranger can cause is one line in the log:", { timeout: 60_000 }, () => {
+  test.each([
+    ["a forged code", { code: "forged" }, "exchange_failed"],
+    ["a store that nobody knows", { domain_prefix: "nobody-knows" }, "exchange_failed"],
+    ["a forged state", { state: "forged-by-a-stranger" }, "state_unknown"],
+    ["a prefix that is none", { domain_prefix: "evil.example" }, "invalid_domain_prefix"],
+    ["an error in place of a code", { code: "", error: "server_error" }, "authorization_failed"],
+  ])("%s", async (_case, forged, words) => {
+    expect(await linesOf(forged)).toEqual([expect.stringContaining(words)]);
+  });
+
+  test.each([500, "reset"] as const)("a callback while the service answers with %s", async (kind) => {
+    sandbox.fault(kind);
+    expect(await linesOf({})).toEqual([expect.stringContaining("exchange_failed")]);
+  });
+
+  /** A login that a stranger began, with these parameters at its end. */
+  async function linesOf(forged: Record<string, string>): Promise<string[]> {
+    const program = await startProgram();
+    const { location } = await open("/auth/retail-pos", program.origin);
+    const { pathname, searchParams } = sandbox.consent(location, store);
+    for (const [name, value] of Object.entries(forged)) searchParams.set(name, value);
+    await open(`${pathname}?${searchParams}`, program.origin);
+    await program.end("SIGTERM");
+    return program.lines();
+  }
 });
 
 describe("a browser", () => {
@@ -377,8 +440,13 @@ async function startProgram(more: NodeJS.ProcessEnv = {}) {
   });
   onTestFinished(() => void child.kill());
   let errors = "";
+  let log = "";
+  child.stdout.on("data", (chunk) => {
+    log += chunk;
+  });
   child.stderr.on("data", (chunk) => {
     errors += chunk;
+    log += chunk;
   });
   const ended = new Promise<unknown[]>((resolve) => child.once("close", (...how) => resolve(how)));
   const said = await Promise.race([
@@ -388,6 +456,8 @@ async function startProgram(more: NodeJS.ProcessEnv = {}) {
   const origin = /http:\S+/.exec(String(said))?.[0] ?? "";
   return {
     origin,
+    /** What it has said since it listens, line by line. Complete once it has ended. */
+    lines: () => log.split("\n").slice(1, -1),
     /** Whether it takes new connections. */
     answers: () =>
       fetch(origin, { headers: { connection: "close" } }).then(

@@ -8,11 +8,14 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import session from "express-session";
 import helmet from "helmet";
 import { failureWords } from "passport-retail-pos";
+import { Connections } from "./connections.js";
 import { LoginFailure, loginRoutes } from "./login.js";
 import type { Settings } from "./settings.js";
 
 const TWO_WEEKS_MS = 14 * 24 * 60 * 60_000;
 const NOT_FOUND = { code: "not_found", title: "There is no such page", text: "The address may be mistyped." };
+/** Failed logins of which `observe` has told the log. */
+const TOLD_BY_CORE = ["code_refused", "retailer_not_accepted"];
 const pages = fileURLToPath(new URL("../pages", import.meta.url));
 const pico = dirname(createRequire(import.meta.url).resolve("@picocss/pico/css/pico.jade.min.css"));
 
@@ -28,7 +31,7 @@ export interface Parts extends Partial<RetailPosOptions> {
 /** The whole application. Sessions and tokens are in memory if it is given no place for them. */
 export function createApp(
   { service, SESSION_SECRET, TRUST_PROXY = 0 }: AppSettings,
-  { sessions, stopping, ...more }: Parts = {},
+  { sessions = new session.MemoryStore(), stopping, ...more }: Parts = {},
 ): Express {
   const pos = retailPos({ ...service, fetch: retailFetch(), ...more });
   const { origin, protocol } = new URL(service.redirectUri);
@@ -55,12 +58,12 @@ export function createApp(
       secret: SESSION_SECRET,
       resave: false,
       saveUninitialized: false,
-      ...(sessions && { store: sessions }),
+      store: sessions,
       // Lax, not strict: the cookie has to come along when the service sends the browser back.
       cookie: { maxAge: TWO_WEEKS_MS, sameSite: "lax", secure: isHttps },
     }),
   );
-  app.use(loginRoutes(pos, more.clock));
+  app.use(loginRoutes(pos, new Connections(pos, sessions, TWO_WEEKS_MS), more.clock));
 
   app.get("/", (req, res) => (req.user ? res.redirect("/products") : res.render("welcome")));
   const ofAStore = ["/products"]; // the pages that call the API: add yours
@@ -119,13 +122,13 @@ function fromOurPagesOnly(ours: string): RequestHandler {
   };
 }
 
-/** A page for whatever went wrong, in words for people. The developer's words go to the log. */
+/** A page for whatever went wrong, in words for people. The developer's words go to the log, once: see `observe`. */
 const answerError: ErrorRequestHandler = (error, req, res, next) => {
   if (res.headersSent) return next(error);
   const isLogin = error instanceof LoginFailure;
   const { code, status } = isLogin || isRetailPosError(error) ? error : { code: "error", status: 500 };
-  if (isLogin) console.warn(`A login failed, ${code}: ${error.message}`);
-  else if (status >= 500) console.error(error);
+  if (isLogin && !TOLD_BY_CORE.includes(code)) console.warn(`A login failed, ${code}: ${error.message}`);
+  else if (!isLogin && !isRetailPosError(error)) console.error(error);
   res.status(status).set(isRetailPosError(error) ? error.headers : {});
   const words = failureWords({ code, error, message: error?.message });
   // For a page that counts down, the service's own count of seconds: the reader's clock may be wrong.

@@ -2,12 +2,14 @@ import type { RetailPos } from "@retail-pos/core";
 import { type NextFunction, type Request, type Response, Router } from "express";
 import passport from "passport";
 import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
+import type { Connections } from "./connections.js";
 
 declare global {
   namespace Express {
     /** Who is logged in: one store. A real application would keep a user of its own here. */
     interface User {
       domainPrefix: string;
+      connection: string;
     }
   }
 }
@@ -25,19 +27,24 @@ export class LoginFailure extends Error {
 }
 
 /** Everything about logging in and out. */
-export function loginRoutes(pos: RetailPos, clock = Date.now): Router {
-  passport.use(
+export function loginRoutes(pos: RetailPos, connections: Connections, clock = Date.now): Router {
+  const people = new passport.Passport(); // not the one of the module, which all applications of a process share
+  people.use(
     new RetailPosStrategy({ client: pos, clock, logFailures: false }, async ({ domainPrefix }) => {
-      return { domainPrefix }; // find or create your user here; return null to refuse
+      // find or create your user here; return null to refuse
+      return { domainPrefix, connection: await connections.ofLogin(domainPrefix) };
     }),
   );
-  passport.serializeUser((user, done) => done(null, user.domainPrefix));
-  passport.deserializeUser((domainPrefix: string, done) => done(null, { domainPrefix }));
+  people.serializeUser((user, done) => done(null, user));
+  people.deserializeUser((user: Express.User, done) => {
+    const check = (now?: string) => done(null, user.connection === now && user);
+    connections.now(user.domainPrefix).then(check, done);
+  });
 
   return Router()
-    .use(passport.session())
-    .get("/auth/retail-pos", passport.authenticate("retail-pos"))
-    .get("/auth/retail-pos/callback", finishLogin)
+    .use(people.session())
+    .get("/auth/retail-pos", people.authenticate("retail-pos"))
+    .get("/auth/retail-pos/callback", (req, res, next) => finishLogin(people, req, res, next))
     .post("/logout", logOut)
     .post("/disconnect", async (req, res, next) => {
       if (req.user) await pos.disconnect(req.user.domainPrefix);
@@ -46,7 +53,7 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Router {
 }
 
 /** The service sends the browser back here. */
-function finishLogin(req: Request, res: Response, next: NextFunction): void {
+function finishLogin(people: passport.Authenticator, req: Request, res: Response, next: NextFunction): void {
   const answer = (
     error: Error | null,
     user?: Express.User | false,
@@ -64,7 +71,7 @@ function finishLogin(req: Request, res: Response, next: NextFunction): void {
     if (isAgain && code.startsWith("state_")) return res.redirect("/products");
     next(new LoginFailure(code, message, status));
   };
-  passport.authenticate("retail-pos", answer)(req, res, next);
+  people.authenticate("retail-pos", answer)(req, res, next);
 }
 
 function logOut(req: Request, res: Response, next: NextFunction): void {

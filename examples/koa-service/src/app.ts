@@ -1,5 +1,5 @@
 import Router from "@koa/router";
-import { type RetailPosOptions, retailPos } from "@retail-pos/core";
+import { isRetailPosError, type RetailPosOptions, retailPos } from "@retail-pos/core";
 import { retailFetch } from "@retail-pos/fetch";
 import { bearer } from "@retail-pos/koa-bearer";
 import Koa, { type Context, type Middleware } from "koa";
@@ -113,7 +113,7 @@ const errorsAsJson: Middleware = async (ctx, next) => {
     await next();
   } catch (error) {
     const { status = 500, code = "error", message, headers } = error as HttpError;
-    if (status >= 500) ctx.app.emit("error", error, ctx);
+    if (status >= 500 && !isRetailPosError(error)) ctx.app.emit("error", error, ctx); // `observe` has told the log of ours
     ctx.set({ ...headers });
     ctx.status = status;
     const { title, text } = failureWords({ code, error });

@@ -9,6 +9,8 @@ import { readName } from "./store-api.js";
 /** What Passport calls the account: the store that this person has just connected. */
 type Account = Express.User & { domainPrefix: string };
 
+/** Failed logins of which `observe` has told the log. */
+const TOLD_BY_CORE = ["code_refused", "retailer_not_accepted"];
 /** How long the store is asked for its name while its page waits. */
 const PATIENCE_MS = 3000;
 
@@ -51,9 +53,9 @@ export function connectRoutes(
       if (name) records.nameStore(store, name);
       res.redirect(`/stores/${store}`);
     };
-    /** A page in words for the person; the developer's words go to the log. */
+    /** A page in words for the person; the developer's words go to the log, if core has not told it. */
     const fail = (code: string, message: string, status: number) => {
-      console.warn(`A store was not connected, ${code}: ${message}`);
+      if (!TOLD_BY_CORE.includes(code)) console.warn(`A store was not connected, ${code}: ${message}`);
       showProblem(res.status(status), code);
     };
     people.authorize("retail-pos", done)(req, res, next);
