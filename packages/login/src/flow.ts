@@ -1,16 +1,16 @@
 import type { RetailPos } from "@retail-pos/core";
-import { checkedRedirectUri, refuseMisspelt } from "@retail-pos/core/authoring";
+import { refuseMisspelt } from "@retail-pos/core/authoring";
 import { acceptCallback, callbackStates } from "./callback/accept-callback.js";
 import { queryIn } from "./callback/callback-query.js";
 import { exchangeCode } from "./callback/exchange-code.js";
 import { loginOf } from "./callback/finished-login.js";
-import { type LoginOutcome, refusalOf } from "./callback/login-outcome.js";
+import { failureOf, type LoginOutcome } from "./callback/login-outcome.js";
 import { LoginFailure } from "./failures/login-failure.js";
-import { loginWith, newLogin, ONE_COOKIE_HOSTS, type PendingLogin } from "./pending/pending-logins.js";
+import { loginWith, ONE_COOKIE_HOSTS, type PendingLogin } from "./pending/pending-logins.js";
 import { pendingText } from "./pending/pending-text.js";
 import { isOpen, spentStates } from "./pending/spent-states.js";
+import { type LoginStart, startLogin } from "./pending/start-login.js";
 import { applicationOf } from "./values/application.js";
-import { checkJson } from "./values/json-check.js";
 
 /** Options of {@link loginFlow}. */
 export interface LoginFlowOptions {
@@ -18,20 +18,6 @@ export interface LoginFlowOptions {
   client: RetailPos;
   /** Epoch milliseconds, for the 15 minutes a login may take; default `Date.now`. */
   clock?: (() => number) | undefined;
-}
-
-/** Options of one login. */
-export interface LoginStart {
-  /** The text that {@link LoginFlow.start} or `finish` gave this browser last, if it brought one back. */
-  pending?: string | undefined;
-  /**
-   * The application's own state: never sent, and brought back with the login. JSON has to hold it, in less than 64 kB.
-   */
-  state?: unknown;
-  /** The `redirect_uri` of this login, if it is not the client's; https, or http on a loopback host. */
-  redirectUri?: string | undefined;
-  /** Sent only if given; the service knows no scopes (R1). */
-  scope?: string | undefined;
 }
 
 /**
@@ -85,12 +71,9 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
   const spent = spentStates(client);
 
   return {
-    async start({ pending, state: appState, redirectUri, scope } = {}) {
-      if (redirectUri !== undefined) checkedRedirectUri("redirectUri", redirectUri);
-      checkJson("state", appState);
-      const login = newLogin(clock(), { appState, redirectUri });
-      const { href: url } = client.authorizationUrl(login.state, { redirectUri, scope });
-      return { url, pending: await text.writeWith(login, await stillPending(pending)) };
+    async start({ pending, ...start } = {}) {
+      const { login, url } = startLogin(client, clock(), start);
+      return { url: url.href, pending: await text.writeWith(login, await stillPending(pending)) };
     },
     async finish(callback, { pending, spent: tell } = {}) {
       let step: Awaited<ReturnType<typeof accept>>;
@@ -98,30 +81,24 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
         step = await accept(callback, await text.read(pending));
       } catch (error) {
         const isOver = error instanceof LoginFailure && error.code === "state_expired";
-        return refusalOf(error, isOver ? await text.write(await stillPending(pending)) : pending);
+        const rest = isOver ? await text.write(await stillPending(pending)) : pending;
+        return { ok: false, ...failureOf(error), pending: rest };
       }
       const rest = await text.write(await stillPending(pending));
       await tell?.(rest);
       const { redirectUri, appState } = step.kept.login;
       try {
-        const tokens = await exchangeCode(
-          client,
-          step.callback,
-          redirectUri === undefined ? {} : { redirectUri },
-        );
+        const tokens = await exchangeCode(client, step.callback, { redirectUri });
         return { ok: true, login: loginOf(tokens), state: appState, pending: rest };
       } catch (error) {
-        return refusalOf(error, rest);
+        return { ok: false, ...failureOf(error), pending: rest };
       }
     },
   };
 
   /** @throws {LoginFailure | RetailPosError} nothing was sent. */
   async function accept(address: URL | string, logins: readonly PendingLogin[]) {
-    const find = (state: string) => ({
-      login: loginWith(state, logins),
-      whyUnknown: () => whyUnknown(logins),
-    });
+    const find = (state: string) => ({ login: loginWith(state, logins), whyUnknown: whyUnknown(logins) });
     return acceptCallback(queryIn(addressOf(address)), callbackStates({ find, spent, clock }));
   }
 

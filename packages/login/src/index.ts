@@ -16,12 +16,8 @@ export type { LogFailures } from "./failures/failure-log.js";
 export { type NodeHandlerOptions, nodeHandler, type WebHandler } from "./node-handler.js";
 
 // The protocol, for other frameworks
-export {
-  type LoginFlow,
-  type LoginFlowOptions,
-  type LoginStart,
-  loginFlow,
-} from "./flow.js";
+export { type LoginFlow, type LoginFlowOptions, loginFlow } from "./flow.js";
+export type { LoginStart } from "./pending/start-login.js";
 export type { LoginOutcome, LoginRefusal, LoginSuccess } from "./callback/login-outcome.js";
 export type { LoginFailureCode } from "./failures/login-failure.js";
 export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./callback/finished-login.js";

@@ -1,16 +1,20 @@
 import type { RetailPos } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
+import { acceptCallback, type CallbackStates, callbackStates } from "./callback/accept-callback.js";
 import { queryIn } from "./callback/callback-query.js";
-import type { RetailPosLogin } from "./callback/finished-login.js";
-import { refusalOf } from "./callback/login-outcome.js";
+import { exchangeCode } from "./callback/exchange-code.js";
+import { loginOf, type RetailPosLogin } from "./callback/finished-login.js";
+import { failureOf } from "./callback/login-outcome.js";
 import { isCallback } from "./callback/start-or-callback.js";
-import { type FoundCookie, loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
+import { loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
 import { secretsIn } from "./cookies/sealed-cookie.js";
 import { failureLog, type LogFailures } from "./failures/failure-log.js";
-import { CANNOT_BE_OPENED, failureWords } from "./failures/failure-words.js";
+import { failureWords } from "./failures/failure-words.js";
 import { LoginFailure } from "./failures/login-failure.js";
-import { type LoginStart, loginFlow } from "./flow.js";
 import { FRAMING } from "./node-handler.js";
+import type { PendingLogin } from "./pending/pending-logins.js";
+import { isOpen, spentStates } from "./pending/spent-states.js";
+import { type LoginStart, startLogin } from "./pending/start-login.js";
 import {
   type HeaderOf,
   isCrossSiteEmbed,
@@ -121,9 +125,9 @@ const NAMES = [
  */
 export function webLogin(options: WebLoginOptions): WebLogin {
   const { client, verify, onLogin, onFailure = plainText, clock = Date.now } = checked(options);
-  const flow = loginFlow({ client, clock });
   const log = failureLog(options.logFailures);
   const application = applicationOf(client);
+  const spent = spentStates(client);
   const secrets = secretsIn(options.secret, client);
   const cookies = loginCookies({ application, secrets, clock, keeper: "" });
 
@@ -141,40 +145,34 @@ export function webLogin(options: WebLoginOptions): WebLogin {
     },
   };
 
-  async function begin(
-    request: Request,
-    { state, redirectUri, scope }: Omit<LoginStart, "pending"> = {},
-  ): Promise<Response> {
-    checkAppState(state);
-    const { url, pending } = await flow.start({ state, redirectUri, scope });
-    const sent = new URL(url).searchParams;
-    const lines = await cookies.add(visitOf(request), {
-      state: sent.get("state") ?? "",
-      pending,
-      isSecure: /^https:/i.test(sent.get("redirect_uri") ?? ""),
-      mayEvict: !isUnclicked(headersOf(request)),
-    });
+  async function begin(request: Request, start: Omit<LoginStart, "pending"> = {}): Promise<Response> {
+    checkAppState(start.state);
+    const { login, url } = startLogin(client, clock(), start);
+    const isSecure = /^https:/i.test(url.searchParams.get("redirect_uri") ?? "");
+    const mayEvict = !isUnclicked(headersOf(request));
+    const lines = await cookies.add(visitOf(request), login, { isSecure, mayEvict });
     if (!lines) return prefetched();
-    return withCookies(new Response(null, { status: 302, headers: { location: url } }), lines);
+    return withCookies(new Response(null, { status: 302, headers: { location: url.href } }), lines);
   }
 
   async function finish(request: Request): Promise<Response> {
-    const address = new URL(request.url);
-    const cookie = await cookieOf(request, address.searchParams.get("state"));
-    const outcome = await flow.finish(address, { pending: cookie.pending });
-    const isOver = cookie.pending !== undefined && outcome.pending === undefined;
-    const lines = isOver ? cookie.removal : [];
-    if (!outcome.ok) return failed(request, sealedElsewhere(outcome, cookie), lines);
-
-    const { login, state } = outcome;
-    const verified = await verify?.({ request, login, state });
-    if (verify && !verified) return failed(request, refusalOf(notVerified(), undefined), lines);
+    let event: VerifyEvent;
     try {
-      await client.connect(login.tokens);
+      const { callback, kept } = await acceptCallback(queryIn(new URL(request.url)), statesOf(request));
+      const { redirectUri, appState } = kept.login;
+      const tokens = await exchangeCode(client, callback, { redirectUri });
+      event = { request, login: loginOf(tokens), state: appState };
     } catch (error) {
-      return failed(request, refusalOf(error, undefined), lines);
+      return failed(request, error);
     }
-    return withCookies(await onLogin({ request, login, state, verified }), lines);
+    const verified = await verify?.(event);
+    if (verify && !verified) return failed(request, notVerified());
+    try {
+      await client.connect(event.login.tokens);
+    } catch (error) {
+      return failed(request, error);
+    }
+    return finished(request, await onLogin({ ...event, verified }));
   }
 
   async function isFinishing(
@@ -182,33 +180,35 @@ export function webLogin(options: WebLoginOptions): WebLogin {
     redirectUri = application.redirectUri ?? "",
   ): Promise<boolean> {
     const address = new URL(request.url);
-    const isKnown = async (state: string) => (await cookieOf(request, state)).isThere;
+    const { isKnown } = statesOf(request);
     return isCallback({ query: queryIn(address), path: address.pathname, redirectUri, isKnown });
   }
 
-  async function cookieOf(request: Request, state: string | null): Promise<FoundCookie> {
-    const none = { pending: undefined, isThere: false, hasOthers: false, removal: [] };
-    return state ? cookies.find(visitOf(request), state) : none;
+  function statesOf(request: Request): CallbackStates<{ readonly login: PendingLogin }> {
+    return callbackStates({ find: (state) => cookies.find(visitOf(request), state), spent, clock });
   }
 
-  async function failed(
-    request: Request,
-    { code, status, message, headers, error }: Omit<FailureEvent, "request">,
-    lines: readonly string[],
-  ): Promise<Response> {
-    log({ code, message });
-    const event = { request, code, status, message, headers, ...(error !== undefined && { error }) };
-    return withCookies(await onFailure(event), lines);
+  async function failed(request: Request, error: unknown): Promise<Response> {
+    const failure = failureOf(error);
+    log(failure);
+    return finished(request, await onFailure({ request, ...failure }));
+  }
+
+  /** Removes the cookie of a login that cannot be finished any more. */
+  async function finished(request: Request, answer: Response): Promise<Response> {
+    const state = new URL(request.url).searchParams.get("state") ?? "";
+    const { login, removal } = await cookies.find(visitOf(request), state);
+    return withCookies(answer, login && !isOpen(login, spent, clock()) ? removal : []);
   }
 }
 
 /** @throws {TypeError} naming the option that is wrong. */
 function checked(options: WebLoginOptions): WebLoginOptions {
   refuseMisspelt(options, NAMES, { onsuccess: "onLogin", onerror: "onFailure" });
-  const { onLogin, verify, onFailure } = options;
+  const { onLogin, verify, onFailure, clock } = options;
   if (typeof onLogin !== "function")
     throw new TypeError("onLogin must be a function that returns a Response");
-  for (const [name, fn] of Object.entries({ verify, onFailure })) {
+  for (const [name, fn] of Object.entries({ verify, onFailure, clock })) {
     if (fn !== undefined && typeof fn !== "function") throw new TypeError(`${name} must be a function`);
   }
   return options;
@@ -216,15 +216,6 @@ function checked(options: WebLoginOptions): WebLoginOptions {
 
 function notVerified(): LoginFailure {
   return new LoginFailure("login_refused", "The application refused this login; nothing was kept of it");
-}
-
-/** A cookie that came back and cannot be opened has other causes than one that did not come back. */
-function sealedElsewhere<Failure extends Omit<FailureEvent, "request">>(
-  failure: Failure,
-  cookie: FoundCookie,
-): Failure {
-  if (failure.code !== "state_unknown" || !cookie.isThere || cookie.pending !== undefined) return failure;
-  return { ...failure, message: CANNOT_BE_OPENED };
 }
 
 /** The default answer. Its reader runs a store; `logFailures` tells the developer. */

@@ -1,5 +1,5 @@
 import { LoginFailure } from "../failures/login-failure.js";
-import { alreadyUsed, isInTime, type PendingLogin } from "../pending/pending-logins.js";
+import { alreadyUsed, type FoundLogin, isInTime, type PendingLogin } from "../pending/pending-logins.js";
 import type { SpentStates } from "../pending/spent-states.js";
 import {
   ACCESS_DENIED,
@@ -46,14 +46,6 @@ export async function acceptCallback<Kept>(
   throw authorizationFailed(callback);
 }
 
-/** The login that a callback's state belongs to, in the place where it is kept. */
-export interface FoundLogin {
-  /** `undefined` if there is none. */
-  readonly login: PendingLogin | undefined;
-  /** The message if there is none: the likely causes. */
-  whyUnknown(): string;
-}
-
 /** How a place finds a browser's logins, and what makes one of them good. */
 export interface KeptLogins<Found extends FoundLogin> {
   find(state: string): Found | Promise<Found>;
@@ -88,7 +80,7 @@ export function callbackStates<Found extends FoundLogin>({
     const found = await find(state);
     const { login } = found;
     if (spent.has(state)) throw alreadyUsed();
-    if (!login) throw new LoginFailure("state_unknown", found.whyUnknown());
+    if (!login) throw new LoginFailure("state_unknown", found.whyUnknown);
     if (!isInTime(login, clock()))
       throw new LoginFailure(
         "state_expired",

@@ -35,24 +35,16 @@ export interface LoginRefusal {
   readonly pending: string | undefined;
 }
 
-/** The outcome of a login that ends by an error. */
-export function refusalOf(error: unknown, pending: string | undefined): LoginRefusal {
+/** Why a login ended, by the error that ended it. */
+export function failureOf(error: unknown): Omit<LoginRefusal, "ok" | "pending"> {
   if (error instanceof LoginFailure) {
     const { code, status, message, cause } = error;
-    return {
-      ok: false,
-      code,
-      status,
-      message,
-      headers: {},
-      ...(cause !== undefined && { error: cause }),
-      pending,
-    };
+    return { code, status, message, headers: {}, ...(cause !== undefined && { error: cause }) };
   }
   if (isRetailPosError(error)) {
     const { code, status, message, headers } = error;
-    return { ok: false, code, status, message, headers: { ...headers }, error, pending };
+    return { code, status, message, headers: { ...headers }, error };
   }
   const message = "The login ended in an error that is none of the client's own; it is beside this message";
-  return { ok: false, code: "token_endpoint_failed", status: 502, message, headers: {}, error, pending };
+  return { code: "token_endpoint_failed", status: 502, message, headers: {}, error };
 }

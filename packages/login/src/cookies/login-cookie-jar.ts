@@ -1,7 +1,17 @@
-import { isInTime, LIFETIME_MS, pendingLoginsIn } from "../pending/pending-logins.js";
+import { CANNOT_BE_OPENED } from "../failures/failure-words.js";
+import {
+  type FoundLogin,
+  isInTime,
+  LIFETIME_MS,
+  loginWith,
+  ONE_COOKIE_HOSTS,
+  type PendingLogin,
+  pendingLoginsIn,
+} from "../pending/pending-logins.js";
 import type { Application } from "../values/application.js";
+import { hashOf } from "../values/bytes.js";
 import { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
-import { type CookieNames, cookieNames, type Seal, type SealSecret, sealOf } from "./sealed-cookie.js";
+import { type SealSecret, sealOf } from "./sealed-cookie.js";
 
 /** As much of a request as the cookies of its browser depend on. */
 export interface Visit {
@@ -19,31 +29,22 @@ export interface LoginCookies {
    *
    * @throws {TypeError} browsers would drop it for its size.
    */
-  add(visit: Visit, login: StartedLogin): Promise<string[] | undefined>;
-  /** The cookie of the login that a callback's state belongs to. */
-  find(visit: Visit, state: string): Promise<FoundCookie>;
+  add(visit: Visit, login: PendingLogin, ask: NewCookie): Promise<string[] | undefined>;
+  /** The login that a callback's state belongs to. */
+  find(visit: Visit, state: string): Promise<LoginInCookie>;
 }
 
-/** A login that starts, as its cookie depends on it. */
-export interface StartedLogin {
-  readonly state: string;
-  /** The text that the flow wants kept. */
-  readonly pending: string;
+/** What the cookie of a login that starts depends on. */
+export interface NewCookie {
   /** Whether the browser comes back over https. */
   readonly isSecure: boolean;
   /** Whether the oldest logins may go to make room. */
   readonly mayEvict: boolean;
 }
 
-/** The cookie that a browser brought back for one login. */
-export interface FoundCookie {
-  /** The text that the flow wanted kept; `undefined` if there is no cookie that can be opened. */
-  readonly pending: string | undefined;
-  /** Whether there was one at all. */
-  readonly isThere: boolean;
-  /** Whether the browser brought back cookies of other logins of this application. */
-  readonly hasOthers: boolean;
-  /** The `Set-Cookie` lines that remove it. */
+/** A login as a browser brought it back. */
+export interface LoginInCookie extends FoundLogin {
+  /** The `Set-Cookie` lines that remove its cookie. */
   readonly removal: readonly string[];
 }
 
@@ -71,16 +72,11 @@ export interface LoginCookiesOptions {
 
 export function loginCookies({ application, secrets, clock, keeper }: LoginCookiesOptions): LoginCookies {
   const seal = sealOf(secrets, application);
-  let known: CookieNames | undefined;
-  const names = async () => {
-    known ??= await cookieNames(application, keeper); // no promise is kept: it may be one of a request that the runtime ended
-    return known;
-  };
 
   return {
-    async add(visit, { state, pending, isSecure, mayEvict }) {
-      const name = await (await names()).of(state, isSecure);
-      const cookie = { name, value: await seal.seal(name, pending) };
+    async add(visit, login, { isSecure, mayEvict }) {
+      const name = await nameOf(login.state, isSecure);
+      const cookie = { name, value: await seal.seal(name, JSON.stringify(login)) };
       if (sizeOf(cookie) > LONGEST_COOKIE)
         throw new TypeError("redirectUri and state are together too long for a cookie of 4,000 bytes");
       const ours = await others(visit, isSecure);
@@ -88,34 +84,45 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
       if (!mayEvict && surplus.some(({ startedAt }) => Number.isFinite(startedAt))) return undefined;
       const unopened = ours.slice(0, -MOST_LOOKED_AT);
       return [
-        ...[...surplus, ...unopened]
-          .slice(0, MOST_LOOKED_AT)
-          .map((one) => setCookie({ name: one.name, value: "" }, isSecure, 0)),
+        ...[...surplus, ...unopened].slice(0, MOST_LOOKED_AT).map((one) => removalOf(one.name, isSecure)),
         setCookie(cookie, isSecure, COOKIE_LIFETIME_MS),
       ];
     },
     async find(visit, state) {
-      const cookies = cookiesIn(visit.cookie);
-      const ours = [...(await others(visit, true)), ...(await others(visit, false))].map(({ name }) => name);
       for (const isSecure of [true, false]) {
-        const name = await (await names()).of(state, isSecure);
-        const values = cookies.filter((cookie) => cookie.name === name).slice(0, MOST_OF_A_NAME);
-        if (values.length === 0) continue;
-        const pending = await firstOpened(seal, values);
-        if (!isSecure && pending !== undefined && !comesBackPlain(visit, pending)) continue;
-        const hasOthers = ours.some((one) => one !== name);
-        return { pending, isThere: true, hasOthers, removal: [setCookie({ name, value: "" }, isSecure, 0)] };
+        const name = await nameOf(state, isSecure);
+        const cookies = cookiesIn(visit.cookie).filter((cookie) => cookie.name === name);
+        if (cookies.length === 0) continue;
+        const login = await firstOpened(cookies.slice(0, MOST_OF_A_NAME));
+        if (!isSecure && login && !comesBackPlain(visit, login)) continue;
+        return {
+          login: loginWith(state, login ? [login] : []),
+          whyUnknown: CANNOT_BE_OPENED,
+          removal: [removalOf(name, isSecure)],
+        };
       }
-      return { pending: undefined, isThere: false, hasOthers: ours.length > 0, removal: [] };
+      const hasOthers = [...(await others(visit, true)), ...(await others(visit, false))].length > 0;
+      return { login: undefined, whyUnknown: hasOthers ? NOT_THIS_ONE : NO_COOKIE, removal: [] };
     },
   };
+
+  /** By client id, consent server and API, so that in one cookie no two applications meet. */
+  async function startOfNames(isSecure: boolean): Promise<string> {
+    const owner = (await hashOf(`${application.identity}\n${keeper}`)).slice(0, 8);
+    return `${isSecure ? "__Host-" : ""}retail-pos.${owner}.`;
+  }
+
+  /** `__Host-` is set on https: no other host can plant such a cookie, nor can plain http. */
+  async function nameOf(state: string, isSecure: boolean): Promise<string> {
+    return (await startOfNames(isSecure)) + (await hashOf(state)).slice(0, 16);
+  }
 
   /**
    * Whether a login may have a cookie without `__Host-`, which plain http and neighbouring hosts can plant: it comes
    * back over http. If the application itself is on https, only to the login's own address on this machine.
    */
-  function comesBackPlain({ url }: Visit, pending: string): boolean {
-    const redirectUri = loginsIn(pending)[0]?.redirectUri ?? application.redirectUri;
+  function comesBackPlain({ url }: Visit, login: PendingLogin): boolean {
+    const redirectUri = login.redirectUri ?? application.redirectUri;
     if (!isHttp(url) || !isHttp(redirectUri)) return false;
     if (isHttp(application.redirectUri)) return true;
     return isOnThisMachine(url) && originOf(url) === originOf(redirectUri);
@@ -123,8 +130,8 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
 
   /** The cookies of this client's other logins, each name once. */
   async function others(visit: Visit, isSecure: boolean): Promise<Cookie[]> {
-    const { isOurs } = await names();
-    const ours = cookiesIn(visit.cookie).filter(({ name }) => isOurs(name, isSecure));
+    const start = await startOfNames(isSecure);
+    const ours = cookiesIn(visit.cookie).filter(({ name }) => name.startsWith(start));
     return [...new Map(ours.map((cookie) => [cookie.name, cookie])).values()];
   }
 
@@ -143,23 +150,37 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
   }
 
   /** Epoch milliseconds; before all others for a cookie that finishes no login any more. */
-  async function startOf({ name, value }: Cookie): Promise<number> {
-    const [login] = loginsIn(await seal.open(name, value));
+  async function startOf(cookie: Cookie): Promise<number> {
+    const login = await opened(cookie);
     return login && isInTime(login, clock()) ? login.startedAt : Number.NEGATIVE_INFINITY;
   }
-}
 
-/** The text of the first of these cookies of one name that can be opened. */
-async function firstOpened(seal: Seal, cookies: readonly Cookie[]): Promise<string | undefined> {
-  for (const { name, value } of cookies) {
-    const pending = await seal.open(name, value);
-    if (pending !== undefined) return pending;
+  async function opened({ name, value }: Cookie): Promise<PendingLogin | undefined> {
+    const text = await seal.open(name, value);
+    return text === undefined ? undefined : pendingLoginsIn([JSON.parse(text)])[0];
   }
-  return undefined;
+
+  async function firstOpened(cookies: readonly Cookie[]): Promise<PendingLogin | undefined> {
+    for (const cookie of cookies) {
+      const login = await opened(cookie);
+      if (login) return login;
+    }
+    return undefined;
+  }
 }
 
-function loginsIn(pending: string | undefined) {
-  return pending === undefined ? [] : pendingLoginsIn(JSON.parse(pending).logins);
+const NOT_THIS_ONE =
+  "The state is none of the logins under way in this browser: it was started in another browser, is older than the " +
+  "last 10, or the callback is forged";
+
+const NO_COOKIE =
+  "No login is under way in this browser: the cookie of this login did not come back. Check that login and callback " +
+  "use one host name (localhost and 127.0.0.1 are two), that a login whose callback is on https starts on https too, " +
+  `and that nothing in front removes cookies. ${ONE_COOKIE_HOSTS}. For those, and for logins that start on another ` +
+  'subdomain, the Passport strategy has the option store: "session"';
+
+function removalOf(name: string, isSecure: boolean): string {
+  return setCookie({ name, value: "" }, isSecure, 0);
 }
 
 function originOf(address: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import type { RetailPos } from "@retail-pos/core";
 import type { Application } from "../values/application.js";
-import { base64url, bytesOf, fromBase64url, hashOf } from "../values/bytes.js";
+import { base64url, bytesOf, fromBase64url } from "../values/bytes.js";
 
 /** Seals the cookie of one login, so that nobody reads or changes it, and opens it again. */
 export interface Seal {
@@ -16,7 +16,7 @@ type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 const IV_BYTES = 12;
 const SHORTEST_SECRET = 32;
 
-/** A secret, or what gives it at first use. */
+/** A secret, or a function that gives it: some runtimes allow no cryptography while modules are loaded. */
 export type SealSecret = string | (() => Promise<string>);
 
 /**
@@ -25,22 +25,9 @@ export type SealSecret = string | (() => Promise<string>);
  * @param secrets the first seals, all open.
  */
 export function sealOf(secrets: readonly SealSecret[], { identity }: Application): Seal {
-  // At first use: some runtimes allow no cryptography while modules are loaded. The key is kept and not its promise:
-  // some end the request that made a promise, and whoever waits for it then waits in vain.
-  const materials = secrets.map((secret) => {
-    let material: CryptoKey | undefined;
-    return async () => {
-      if (material) return material;
-      const bytes = bytesOf(typeof secret === "string" ? secret : await secret());
-      material ??= await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
-      return material;
-    };
-  });
-
   return {
     async seal(name, text) {
-      const [material] = materials as [() => Promise<CryptoKey>];
-      const key = await keyFor(name, await material());
+      const key = await keyFor(name, secrets[0] as SealSecret);
       const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
       const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, bytesOf(text));
       return base64url(iv) + base64url(new Uint8Array(sealed)); // 12 bytes are exactly 16 letters
@@ -48,8 +35,8 @@ export function sealOf(secrets: readonly SealSecret[], { identity }: Application
     async open(name, sealed) {
       const bytes = fromBase64url(sealed);
       if (!bytes || bytes.length <= IV_BYTES) return undefined;
-      for (const material of materials) {
-        const key = await keyFor(name, await material());
+      for (const secret of secrets) {
+        const key = await keyFor(name, secret);
         const text = await opened(key, bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES));
         if (text !== undefined) return text;
       }
@@ -57,8 +44,10 @@ export function sealOf(secrets: readonly SealSecret[], { identity }: Application
     },
   };
 
-  function keyFor(name: string, material: CryptoKey): Promise<CryptoKey> {
-    const info = bytesOf(`@retail-pos/login cookie 3\n${name}\n${identity}`);
+  async function keyFor(name: string, secret: SealSecret): Promise<CryptoKey> {
+    const bytes = bytesOf(typeof secret === "string" ? secret : await secret());
+    const material = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
+    const info = bytesOf(`@retail-pos/login cookie 4\n${name}\n${identity}`);
     return crypto.subtle.deriveKey(
       { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info },
       material,
@@ -96,27 +85,4 @@ export function secretsIn(secret: unknown, client: RetailPos): SealSecret[] {
   throw new TypeError(
     `secret must be a text of ${SHORTEST_SECRET} characters or more, or a list of such texts; the first seals`,
   );
-}
-
-/** The names that cookies of a client's logins may have, and the one of each login. */
-export interface CookieNames {
-  /** Whether a cookie is one of a login of this client. */
-  isOurs(name: string, isSecure: boolean): boolean;
-  /** `__Host-` is set on https: no other host can plant such a cookie, nor can plain http. */
-  of(state: string, isSecure: boolean): Promise<string>;
-}
-
-/**
- * By client id, consent server, API and a random part of the login: in one cookie no two tabs meet, nor two
- * applications.
- *
- * @param keeper tells two keepers of one application apart.
- */
-export async function cookieNames({ identity }: Application, keeper: string): Promise<CookieNames> {
-  const start = `retail-pos.${(await hashOf(`${identity}\n${keeper}`)).slice(0, 8)}.`;
-  const prefix = (isSecure: boolean) => (isSecure ? `__Host-${start}` : start);
-  return {
-    isOurs: (name, isSecure) => name.startsWith(prefix(isSecure)),
-    of: async (state, isSecure) => prefix(isSecure) + (await hashOf(state)).slice(0, 16),
-  };
 }

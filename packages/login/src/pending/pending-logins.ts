@@ -15,6 +15,14 @@ export interface PendingLogin {
   readonly user?: string | undefined;
 }
 
+/** The login that a callback's state belongs to, in the place where it is kept. */
+export interface FoundLogin {
+  /** `undefined` if there is none. */
+  readonly login: PendingLogin | undefined;
+  /** The message if there is none: the likely causes. */
+  readonly whyUnknown: string;
+}
+
 /** How long a login may take, milliseconds. */
 export const LIFETIME_MS: number = 15 * 60_000;
 

@@ -20,11 +20,7 @@ export interface PendingText {
 const LONGEST = 64 * 1024;
 
 export function pendingText({ identity }: Application): PendingText {
-  let known: string | undefined;
-  const whose = async () => {
-    known ??= (await hashOf(identity)).slice(0, 22); // no promise is kept: its request may have ended
-    return known;
-  };
+  const whose = async () => (await hashOf(identity)).slice(0, 22);
   const write = (of: string, logins: readonly PendingLogin[]) => JSON.stringify({ of, logins });
 
   return {

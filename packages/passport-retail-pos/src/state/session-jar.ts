@@ -21,7 +21,7 @@ export function sessionJar(key: string): LoginJar {
       const login = loginWith(state, logins);
       return {
         login,
-        whyUnknown: () => (logins.length > 0 ? NOT_THIS_ONE : NONE),
+        whyUnknown: logins.length > 0 ? NOT_THIS_ONE : NONE,
         remove() {
           const others = logins.filter((one) => one !== login);
           put(req, key, others);
