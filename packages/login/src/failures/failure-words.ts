@@ -26,123 +26,101 @@ export const OF_ANOTHER_PERSON: string =
   "Nothing was connected: somebody else was logged in when this login was started, or nobody was. A login is finished " +
   "by the person who started it; start it again";
 
-const OUT_OF_REACH: FailureWords = {
-  title: "We could not reach your store",
-  text: "The service it runs on did not answer as it should. Nothing was lost. Try again in a few minutes.",
-  action: "wait",
-};
+const wordsWith =
+  (action: FailureWords["action"]) =>
+  (title: string, text: string): FailureWords => ({
+    title,
+    text,
+    action,
+  });
+const [logIn, wait, home] = [wordsWith("log_in"), wordsWith("wait"), wordsWith("home")];
+
+const OUT_OF_REACH = wait(
+  "We could not reach your store",
+  "The service it runs on did not answer as it should. Nothing was lost. Try again in a few minutes.",
+);
 
 /**
  * Each reason has a sentence that no other has, by which a developer finds it. `retail-pos doctor` knows those of
  * logins too.
  */
 const WORDS: Readonly<Record<LoginFailureCode | RetailPosErrorCode, FailureWords>> = {
-  access_denied: {
-    title: "You declined the access",
-    text: "Nothing was connected, and nothing has changed. You can start again whenever you like.",
-    action: "log_in",
-  },
-  state_missing: {
-    title: "This login did not start here",
-    text: "The link you followed is not part of a login that was started here. Start again from the beginning.",
-    action: "log_in",
-  },
-  state_unknown: {
-    title: "We could not match this login",
-    text:
-      "It was used already, or it was started in another browser. Start again in this one. If it happens again, " +
+  access_denied: logIn(
+    "You declined the access",
+    "Nothing was connected, and nothing has changed. You can start again whenever you like.",
+  ),
+  state_missing: logIn(
+    "This login did not start here",
+    "The link you followed is not part of a login that was started here. Start again from the beginning.",
+  ),
+  state_unknown: logIn(
+    "We could not match this login",
+    "It was used already, or it was started in another browser. Start again in this one. If it happens again, " +
       "allow cookies for this site.",
-    action: "log_in",
-  },
-  state_expired: {
-    title: "This login took too long",
-    text: "It has to be finished within 15 minutes. Start again.",
-    action: "log_in",
-  },
-  invalid_domain_prefix: {
-    title: "That is not a store we can talk to",
-    text: "The answer of the service names no store. Start again from the beginning.",
-    action: "log_in",
-  },
-  invalid_callback: {
-    title: "The answer of the service was damaged",
-    text: "Parts of it were missing, or came twice. Start again.",
-    action: "log_in",
-  },
-  code_refused: {
-    title: "The service did not take this login",
-    text: "Its confirmation was used already, or is too old. Start again.",
-    action: "log_in",
-  },
-  retailer_not_accepted: {
-    title: "This store cannot be connected here",
-    text: "Nothing was connected. Choose another store.",
-    action: "log_in",
-  },
-  login_refused: {
-    title: "You were not let in here",
-    text: "Nothing was connected. Choose another store, or ask the people who run this site.",
-    action: "log_in",
-  },
-  authorization_failed: {
-    title: "The service could not connect your store",
-    text: "Something went wrong there. Nothing was connected. Try again in a few minutes.",
-    action: "wait",
-  },
-  not_connected: {
-    title: "Your store is not connected",
-    text: "Connect it to go on.",
-    action: "log_in",
-  },
-  reconnect_required: {
-    title: "Your store has to be connected again",
-    text: "It no longer accepts the access it once gave. Connect it again; nothing else is lost.",
-    action: "log_in",
-  },
-  rate_limited: {
-    title: "One moment, please",
-    text: "Your store's service takes only so many requests at a time. Nothing was lost. Try again in a moment.",
-    action: "wait",
-  },
+  ),
+  state_expired: logIn("This login took too long", "It has to be finished within 15 minutes. Start again."),
+  invalid_domain_prefix: logIn(
+    "That is not a store we can talk to",
+    "The answer of the service names no store. Start again from the beginning.",
+  ),
+  invalid_callback: logIn(
+    "The answer of the service was damaged",
+    "Parts of it were missing, or came twice. Start again.",
+  ),
+  code_refused: logIn(
+    "The service did not take this login",
+    "Its confirmation was used already, or is too old. Start again.",
+  ),
+  retailer_not_accepted: logIn(
+    "This store cannot be connected here",
+    "Nothing was connected. Choose another store.",
+  ),
+  login_refused: logIn(
+    "You were not let in here",
+    "Nothing was connected. Choose another store, or ask the people who run this site.",
+  ),
+  authorization_failed: wait(
+    "The service could not connect your store",
+    "Something went wrong there. Nothing was connected. Try again in a few minutes.",
+  ),
+  not_connected: logIn("Your store is not connected", "Connect it to go on."),
+  reconnect_required: logIn(
+    "Your store has to be connected again",
+    "It no longer accepts the access it once gave. Connect it again; nothing else is lost.",
+  ),
+  rate_limited: wait(
+    "One moment, please",
+    "Your store's service takes only so many requests at a time. Nothing was lost. Try again in a moment.",
+  ),
   token_endpoint_failed: OUT_OF_REACH,
   bad_token_response: OUT_OF_REACH,
-  client_refused: {
-    title: "This is ours to fix",
-    text: "The service does not let this site in at the moment. Nothing is wrong with your store. Come back later.",
-    action: "home",
-  },
-  store_failed: {
-    title: "We cannot get at our own records",
-    text: "Nothing was lost. Try again in a minute.",
-    action: "wait",
-  },
+  client_refused: home(
+    "This is ours to fix",
+    "The service does not let this site in at the moment. Nothing is wrong with your store. Come back later.",
+  ),
+  store_failed: wait("We cannot get at our own records", "Nothing was lost. Try again in a minute."),
   /** Never a login: it would replace a record that is good once the key or the setting is right. */
-  bad_stored_tokens: {
-    title: "We cannot read our record of your store",
-    text: "This is ours to fix. Nothing is wrong with your store, and nothing was lost. Come back later.",
-    action: "home",
-  },
+  bad_stored_tokens: home(
+    "We cannot read our record of your store",
+    "This is ours to fix. Nothing is wrong with your store, and nothing was lost. Come back later.",
+  ),
 };
 
-const SEALED_ELSEWHERE: FailureWords = {
-  title: "This login cannot be read any more",
-  text:
-    "It was started here and can no longer be read here. Start again. If it happens again, tell the people who run " +
+const SEALED_ELSEWHERE = logIn(
+  "This login cannot be read any more",
+  "It was started here and can no longer be read here. Start again. If it happens again, tell the people who run " +
     "this site.",
-  action: "log_in",
-};
+);
 
-const NOT_THE_SAME_PERSON: FailureWords = {
-  title: "You logged in or out meanwhile",
-  text: "This login belongs to what you did before that. Nothing was connected. Start again.",
-  action: "log_in",
-};
+const NOT_THE_SAME_PERSON = logIn(
+  "You logged in or out meanwhile",
+  "This login belongs to what you did before that. Nothing was connected. Start again.",
+);
 
-const OTHERWISE: FailureWords = {
-  title: "That did not work",
-  text: "Something went wrong on our side. Nothing was lost. Try again in a few minutes.",
-  action: "wait",
-};
+const OTHERWISE = wait(
+  "That did not work",
+  "Something went wrong on our side. Nothing was lost. Try again in a few minutes.",
+);
 
 /**
  * What to tell a person whose login or call failed, in plain English: no code, no secret, nothing that came from a
