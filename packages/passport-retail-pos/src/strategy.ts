@@ -196,12 +196,12 @@ export class RetailPosStrategy extends OAuth2Strategy {
   private async loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
     if (await isSkipped(this.skipUserProfile, accessToken)) return byDefault;
     const own: { base: BaseFields } = Object.create(this, { profile: { value: byDefault } });
-    return answerOfHook({
+    const [profile] = await answerOfHook({
       name: "userProfile",
       ask: (done) => own.base._loadUserProfile(accessToken, done),
-      read: (profile) => (profile ?? byDefault) as RetailPosProfile,
       takesDone: this.userProfile.length !== 1,
     });
+    return (profile ?? byDefault) as RetailPosProfile;
   }
 }
 

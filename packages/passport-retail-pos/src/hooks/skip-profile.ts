@@ -12,10 +12,10 @@ export type SkipUserProfile =
 export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
   if (typeof skip !== "function") return skip === true;
   if (skip.length < 2) return Boolean(await (skip as (accessToken: string) => unknown)(accessToken));
-  return answerOfHook({
+  const [isSkip] = await answerOfHook({
     name: "skipUserProfile",
     ask: (done) => skip(accessToken, done),
-    read: Boolean,
     takesDone: true,
   });
+  return Boolean(isSkip);
 }

@@ -1,6 +1,6 @@
 import type { RetailPosLogin } from "@retail-pos/login";
 import type { Request } from "express";
-import { isPromise, isThenable, LONGEST_ANSWER_MS } from "./hook-answer.js";
+import { answerOfHook, isPromise, isThenable } from "./hook-answer.js";
 
 /** Ends a verify: with an error, with a user, or with a falsy user (and perhaps a reason) to refuse the login. */
 export type VerifyDone = (error?: unknown, user?: Express.User | false | null, info?: object) => void;
@@ -53,7 +53,7 @@ const REST_ARGUMENTS_MS = 2000;
  * user. If `done` is declared, only a promise, or a plain object that is returned at once, counts, because an arrow
  * function may return a timer or a query. No login hangs.
  */
-export function askVerify(
+export async function askVerify(
   verify: AnyVerify,
   passReqToCallback: boolean,
   req: Request,
@@ -61,38 +61,21 @@ export function askVerify(
 ): Promise<Verdict> {
   const args = argumentsFor(styleOf(verify, passReqToCallback), login);
   if (passReqToCallback) args.unshift(req);
-  const declaresDone = verify.length > args.length;
-
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`verify did not answer within ${LONGEST_ANSWER_MS / 1000} seconds`));
-    let deadline = setTimeout(late, LONGEST_ANSWER_MS).unref();
-    const accept = (user: unknown, info?: object) => {
-      clearTimeout(deadline);
-      resolve({ user, info });
-    };
-    const refuse = (error: unknown) => {
-      clearTimeout(deadline);
-      reject(error);
-    };
-    const done: VerifyDone = (error, user, info) => (error ? refuse(error) : accept(user, info));
-    try {
+  const takesDone = verify.length > args.length;
+  const [user, info] = await answerOfHook({
+    name: "verify",
+    ask(done) {
       const result = verify(...args, done);
-      if (declaresDone ? isPromise(result) : isThenable(result)) {
-        Promise.resolve(result).then((user) => {
-          if (user !== undefined || !declaresDone) accept(user);
-        }, refuse);
-      } else if (!isThenable(result) && isUser(result)) {
-        accept(result);
-      } else if (verify.length === 0 && result === undefined) {
-        clearTimeout(deadline);
-        deadline = setTimeout(accept, REST_ARGUMENTS_MS, undefined).unref();
-      } else if (!declaresDone) {
-        accept(result);
-      }
-    } catch (error) {
-      refuse(error);
-    }
+      return verify.length === 0 && result === undefined ? nothingLater() : result;
+    },
+    takesDone,
+    isAnswer: (result) => !takesDone || isPromise(result) || isUser(result),
   });
+  return { user, info: info as object | undefined };
+}
+
+function nothingLater(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, REST_ARGUMENTS_MS).unref());
 }
 
 function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
@@ -104,6 +87,7 @@ function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
 
 /** Whether a returned value can be a user. A timer, a query and a connection are instances of a class. */
 function isUser(value: unknown): boolean {
-  const prototype = typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
+  if (typeof value !== "object" || value === null || isThenable(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

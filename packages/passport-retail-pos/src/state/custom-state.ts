@@ -73,7 +73,7 @@ function answerOf(
 ): Promise<unknown[]> {
   // `(...args)` has no length, and may call back all the same.
   const takesDone = length === 0 || length >= LEAST_WITH_DONE[name];
-  return answerOfHook({ name: `The state store's ${name}`, ask, read: (...answer) => answer, takesDone });
+  return answerOfHook({ name: `The state store's ${name}`, ask, takesDone });
 }
 
 /** `(req, done)` and `(req, state, done)`. */
