@@ -30,8 +30,7 @@ export interface LoginFlow {
    *
    * @returns the address to send the browser to, and the text to keep for it from now on.
    * `pending` has at most 2,000 bytes, or one login: the oldest go.
-   * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`. What is kept for a login is
-   * at most 64 kB of text.
+   * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`.
    */
   start(login?: LoginStart): Promise<{
     /** The address to send the browser to. */
@@ -58,6 +57,9 @@ export interface LoginFlow {
   ): Promise<LoginOutcome>;
 }
 
+/** Bytes of UTF-8: the application may keep `pending` elsewhere than in a cookie. */
+const LONGEST_STATE = 64 * 1024;
+
 /**
  * A login's protocol for frameworks that `webLogin` does not fit.
  *
@@ -72,8 +74,9 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
 
   return {
     async start({ pending, ...start } = {}) {
-      const { login, url } = startLogin(client, clock(), start);
-      return { url: url.href, pending: await text.writeWith(login, await stillPending(pending)) };
+      const { login, url } = startLogin(client, clock(), start, LONGEST_STATE);
+      const kept = await text.write([...(await stillPending(pending)), login]);
+      return { url: url.href, pending: kept as string };
     },
     async finish(callback, { pending, spent: tell } = {}) {
       let step: Awaited<ReturnType<typeof accept>>;

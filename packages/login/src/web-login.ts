@@ -23,7 +23,6 @@ import {
   PREFETCH_RESPONSE,
 } from "./unmeant-visit.js";
 import { applicationOf } from "./values/application.js";
-import { checkAppState } from "./values/json-check.js";
 
 /** Options of {@link webLogin}. */
 export interface WebLoginOptions {
@@ -146,7 +145,6 @@ export function webLogin(options: WebLoginOptions): WebLogin {
   };
 
   async function begin(request: Request, start: Omit<LoginStart, "pending"> = {}): Promise<Response> {
-    checkAppState(start.state);
     const { login, url } = startLogin(client, clock(), start);
     const isSecure = /^https:/i.test(url.searchParams.get("redirect_uri") ?? "");
     const mayEvict = !isUnclicked(headersOf(request));

@@ -1,5 +1,5 @@
 import type { TokenSet } from "@retail-pos/core";
-import type { RetailPosLogin, RetailPosProfile } from "@retail-pos/login";
+import type { RetailPosProfile } from "@retail-pos/login";
 import type { Request } from "express";
 import OAuth2Strategy from "passport-oauth2";
 import {
@@ -185,7 +185,8 @@ async function finish(
 ): Promise<Outcome> {
   const { callback, kept } = await acceptCallback(callbackQueryOf(req), states);
   const tokens = await exchange(view, options, callback, kept.redirectUri);
-  const login = await describe(view, tokens);
+  const profile = await view.profileOf(tokens.access.value, profileOf(tokens.domainPrefix));
+  const login = loginOf(tokens, profile);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
   if (!user) {
     view.logFailure({ code: "login_refused", message: refusedBy(user) });
@@ -224,9 +225,4 @@ async function exchange(
     redirectUri,
     ...(parseErrorResponse && { parseErrorResponse }),
   });
-}
-
-async function describe(view: LoginView, tokens: TokenSet): Promise<RetailPosLogin> {
-  const { domainPrefix } = tokens;
-  return loginOf(tokens, await view.profileOf(tokens.access.value, profileOf(domainPrefix)));
 }

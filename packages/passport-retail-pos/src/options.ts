@@ -52,22 +52,15 @@ interface CommonOptions {
   clock?: (() => number) | undefined;
 }
 
+/** The client has them. */
+const OF_CLIENT = ["authUrl", "baseUrl", "clientID", "clientSecret", "tokenStore"] as const;
+
 /** With a client that the application made: one client for login, bearer and everything else. */
-interface ClientOptions extends CommonOptions {
+interface ClientOptions extends CommonOptions, Partial<Record<(typeof OF_CLIENT)[number], undefined>> {
   /** The client that `retailPos()` returned. */
   client: RetailPos;
   /** Only if it differs from the client's `redirectUri`; may be relative. */
   callbackURL?: string | undefined;
-  /** The client has it. */
-  authUrl?: undefined;
-  /** The client has it. */
-  baseUrl?: undefined;
-  /** The client has it. */
-  clientID?: undefined;
-  /** The client has it. */
-  clientSecret?: undefined;
-  /** The client has it. */
-  tokenStore?: undefined;
 }
 
 /** Passport style: the strategy makes the client; it is `strategy.client`. */
@@ -106,34 +99,23 @@ export interface StrategySettings {
   readonly logSession: (problem: string) => void;
 }
 
-const NAMES = Object.keys({
-  client: 0,
-  authUrl: 0,
-  baseUrl: 0,
-  clientID: 0,
-  clientSecret: 0,
-  callbackURL: 0,
-  tokenStore: 0,
-  lock: 0,
-  renewEarlyMs: 0,
-  cacheMs: 0,
-  timeoutMs: 0,
-  userAgent: 0,
-  fetch: 0,
-  observe: 0,
-  acceptRetailer: 0,
-  clock: 0,
-  secret: 0,
-  sessionKey: 0,
-  store: 0,
-  scope: 0,
-  scopeSeparator: 0,
-  skipUserProfile: 0,
-  passReqToCallback: 0,
-  proxy: 0,
-  logFailures: 0,
-  background: 0,
-} satisfies Record<keyof PassportOptions | keyof ClientOptions, 0>);
+/** Core knows the names of its own options. */
+const NAMES = [
+  ...OF_CLIENT,
+  "client",
+  "callbackURL",
+  "lock",
+  "clock",
+  "secret",
+  "sessionKey",
+  "store",
+  "scope",
+  "scopeSeparator",
+  "skipUserProfile",
+  "passReqToCallback",
+  "proxy",
+  "logFailures",
+] satisfies (keyof PassportOptions | keyof ClientOptions)[];
 
 /** Of core and of other packages. */
 const ELSEWHERE: Readonly<Record<string, keyof PassportOptions>> = {
@@ -185,8 +167,8 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
 
 function clientOf(options: RetailPosStrategyOptions): RetailPos {
   if ("client" in options && options.client !== undefined) {
-    for (const name of ["authUrl", "baseUrl", "clientID", "clientSecret", "tokenStore"]) {
-      if ((options as unknown as Record<string, unknown>)[name] !== undefined)
+    for (const name of OF_CLIENT) {
+      if (options[name] !== undefined)
         throw new TypeError(`${name} belongs to the client: give either client or ${name}`);
     }
     return options.client;

@@ -1,5 +1,3 @@
-import { checkedRedirectUri } from "@retail-pos/core/authoring";
-
 /** One cookie of a request. */
 export interface Cookie {
   /** A token (RFC 9110, 5.6.2). */
@@ -27,17 +25,4 @@ export function cookiesIn(header: string | null | undefined): Cookie[] {
 export function setCookie({ name, value }: Cookie, isSecure: boolean, lifetimeMs: number): string {
   const attributes = `Path=/; Max-Age=${lifetimeMs / 1000}; HttpOnly; SameSite=Lax`;
   return `${name}=${value}; ${attributes}${isSecure ? "; Secure" : ""}`;
-}
-
-/**
- * Whether an address over http leads to this machine. Only a login from there may have a cookie without `__Host-`,
- * which plain http and neighbouring hosts can plant.
- */
-export function isOnThisMachine(address: string): boolean {
-  try {
-    checkedRedirectUri("address", address); // takes http on loopback hosts only
-    return true;
-  } catch {
-    return false;
-  }
 }

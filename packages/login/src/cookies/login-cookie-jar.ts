@@ -10,7 +10,7 @@ import {
 } from "../pending/pending-logins.js";
 import type { Application } from "../values/application.js";
 import { hashOf } from "../values/bytes.js";
-import { type Cookie, cookiesIn, isOnThisMachine, setCookie } from "./cookies.js";
+import { type Cookie, cookiesIn, setCookie } from "./cookies.js";
 import { type SealSecret, sealOf } from "./sealed-cookie.js";
 
 /** As much of a request as the cookies of its browser depend on. */
@@ -124,8 +124,7 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
   function comesBackPlain({ url }: Visit, login: PendingLogin): boolean {
     const redirectUri = login.redirectUri ?? application.redirectUri;
     if (!isHttp(url) || !isHttp(redirectUri)) return false;
-    if (isHttp(application.redirectUri)) return true;
-    return isOnThisMachine(url) && originOf(url) === originOf(redirectUri);
+    return isHttp(application.redirectUri) || originOf(url) === originOf(redirectUri);
   }
 
   /** The cookies of this client's other logins, each name once. */

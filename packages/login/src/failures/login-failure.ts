@@ -11,18 +11,11 @@ export type LoginFailureCode =
   | "authorization_failed"
   | "login_refused";
 
-/** The HTTP status for each of them. */
-const STATUS: Record<LoginFailureCode, 400 | 403 | 502> = {
-  access_denied: 403,
-  state_missing: 403,
-  state_unknown: 403,
-  state_expired: 403,
+/** The HTTP status of those that are not 403. */
+const STATUS: Partial<Record<LoginFailureCode, 400 | 502>> = {
   invalid_domain_prefix: 400,
   invalid_callback: 400,
-  code_refused: 403,
-  retailer_not_accepted: 403,
   authorization_failed: 502,
-  login_refused: 403,
 };
 
 /** Thrown inside a login to end it with a reason. Nothing in its message comes from a stranger's query. */
@@ -40,6 +33,6 @@ export class LoginFailure extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "LoginFailure";
     this.code = code;
-    this.status = STATUS[code];
+    this.status = STATUS[code] ?? 403;
   }
 }

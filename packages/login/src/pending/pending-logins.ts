@@ -26,10 +26,8 @@ export interface FoundLogin {
 /** How long a login may take, milliseconds. */
 export const LIFETIME_MS: number = 15 * 60_000;
 
-/** How many logins may be under way in one browser; the oldest go first. */
-export const MOST_PENDING = 20;
 /**
- * Of what is kept for one browser's logins together. It may lie in a session that is a cookie, which browsers drop
+ * Of what is kept for one browser's logins together; the oldest go first. It may lie in a session that is a cookie, which browsers drop
  * beyond 4,096 bytes: encryption and base64 make it longer by a third, and the application keeps something there, too.
  */
 const MOST_BYTES = 2_000;
@@ -44,7 +42,7 @@ export function newestThatFit(
   logins: readonly PendingLogin[],
   write: (logins: readonly PendingLogin[]) => string,
 ): readonly PendingLogin[] {
-  let newest = logins.slice(-MOST_PENDING);
+  let newest = logins;
   while (newest.length > 1 && bytesOf(write(newest)).length > MOST_BYTES) newest = newest.slice(1);
   return newest;
 }

@@ -19,8 +19,6 @@ export interface SpentStates {
 const SPENT_FOR_MS = 2 * LIFETIME_MS;
 /** Per process; the oldest go first. Twenty logins a second for fifteen minutes. */
 const MOST_SPENT = 20_000;
-/** A state of ours has 43 letters. A longer one, of somebody's own state store, is kept as its hash. */
-const LONGEST_KEPT = 64;
 
 const ofClient = new WeakMap<RetailPos, SpentStates>();
 
@@ -43,11 +41,10 @@ function newSpentStates(client: RetailPos): SpentStates {
   return {
     has: (state) => spent.has(state),
     async spend(state) {
+      if (spent.has(state)) return false;
       const hash = await hashOf(`${identity}\n${state}`); // a store may be shared by two services, for staging
-      const kept = state.length <= LONGEST_KEPT ? state : hash;
-      if (spent.has(kept)) return false;
       const isFirst = (await client.claim(`login/${hash}`, SPENT_FOR_MS)) === true;
-      remember(kept);
+      remember(state);
       return isFirst;
     },
   };

@@ -1,6 +1,6 @@
 import type { RetailPos } from "@retail-pos/core";
 import { checkedRedirectUri } from "@retail-pos/core/authoring";
-import { checkJson } from "../values/json-check.js";
+import { checkAppState } from "../values/json-check.js";
 import { newLogin, type PendingLogin } from "./pending-logins.js";
 
 /** Options of one login. */
@@ -8,7 +8,7 @@ export interface LoginStart {
   /** The text that {@link LoginFlow.start} or `finish` gave this browser last, if it brought one back. */
   pending?: string | undefined;
   /**
-   * The application's own state: never sent, and brought back with the login. JSON has to hold it, in less than 64 kB.
+   * The application's own state: never sent, and brought back with the login. JSON has to hold it, in 64 kB.
    */
   state?: unknown;
   /** The `redirect_uri` of this login, if it is not the client's; https, or http on a loopback host. */
@@ -26,9 +26,10 @@ export function startLogin(
   client: RetailPos,
   now: number,
   { state: appState, redirectUri, scope }: LoginStart,
+  longestState?: number,
 ): { readonly login: PendingLogin; readonly url: URL } {
   if (redirectUri !== undefined) checkedRedirectUri("redirectUri", redirectUri);
-  checkJson("state", appState);
+  checkAppState(appState, longestState);
   const login = newLogin(now, { appState, redirectUri });
   return { login, url: client.authorizationUrl(login.state, { redirectUri, scope }) };
 }

@@ -21,13 +21,18 @@ export function checkJson(name: string, value: unknown): string | undefined {
 }
 
 /** Bytes of UTF-8. A cookie holds 4 kB, and several logins may be under way. */
-const LONGEST_STATE = 1_500;
+const LONGEST_IN_COOKIE = 1_500;
 
-/** The application's own state. @throws {TypeError} JSON cannot hold it, or it is longer than 1,500 bytes of JSON. */
-export function checkAppState(state: unknown): void {
+/**
+ * The application's own state.
+ *
+ * @param longest bytes of UTF-8.
+ * @throws {TypeError} JSON cannot hold it, or it is longer.
+ */
+export function checkAppState(state: unknown, longest: number = LONGEST_IN_COOKIE): void {
   const { length } = bytesOf(checkJson("state", state) ?? "");
-  if (length > LONGEST_STATE)
-    throw new TypeError(`state must be at most ${LONGEST_STATE} bytes of JSON; these are ${length}`);
+  if (length > longest)
+    throw new TypeError(`state must be at most ${longest} bytes of JSON; these are ${length}`);
 }
 
 function isJson(part: unknown): boolean {

@@ -9,7 +9,7 @@ export interface HookCall {
   readonly ask: (done: (error?: unknown, ...answer: unknown[]) => void) => unknown;
   /** Whether the hook may call `done`. If it cannot, a promise of nothing is its answer too. */
   readonly takesDone: boolean;
-  /** Whether what the hook has returned is its answer, or promises it; default: a thenable does. */
+  /** Whether what a hook that takes `done` has returned is its answer, or promises it; default: a thenable does. */
   readonly isAnswer?: (result: unknown) => boolean;
 }
 
@@ -24,7 +24,7 @@ export function answerOfHook({ name, ask, takesDone, isAnswer = isThenable }: Ho
     const late = () => reject(new Error(`${name} did not answer within ${LONGEST_ANSWER_MS / 1000} seconds`));
     deadline = setTimeout(late, LONGEST_ANSWER_MS).unref();
     const result = ask((error, ...answer) => (error ? reject(error) : resolve(answer)));
-    if (!isAnswer(result)) return;
+    if (takesDone && !isAnswer(result)) return;
     Promise.resolve(result).then((answer) => {
       if (answer !== undefined || !takesDone) resolve([answer]);
     }, reject);

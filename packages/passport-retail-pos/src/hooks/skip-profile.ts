@@ -1,4 +1,4 @@
-import { answerOfHook } from "./hook-answer.js";
+import { answerOfHook, type HookCall } from "./hook-answer.js";
 
 /** Whether the profile of a login is left as it is. */
 export type SkipUserProfile =
@@ -11,11 +11,7 @@ export type SkipUserProfile =
  */
 export async function isSkipped(skip: SkipUserProfile | undefined, accessToken: string): Promise<boolean> {
   if (typeof skip !== "function") return skip === true;
-  if (skip.length < 2) return Boolean(await (skip as (accessToken: string) => unknown)(accessToken));
-  const [isSkip] = await answerOfHook({
-    name: "skipUserProfile",
-    ask: (done) => skip(accessToken, done),
-    takesDone: true,
-  });
+  const ask: HookCall["ask"] = (done) => skip(accessToken, done);
+  const [isSkip] = await answerOfHook({ name: "skipUserProfile", ask, takesDone: skip.length > 1 });
   return Boolean(isSkip);
 }

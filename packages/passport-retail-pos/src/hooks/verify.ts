@@ -69,7 +69,7 @@ export async function askVerify(
       return verify.length === 0 && result === undefined ? nothingLater() : result;
     },
     takesDone,
-    isAnswer: (result) => !takesDone || isPromise(result) || isUser(result),
+    isAnswer: (result) => isPromise(result) || isUser(result),
   });
   return { user, info: info as object | undefined };
 }

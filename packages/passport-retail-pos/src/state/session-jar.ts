@@ -34,7 +34,7 @@ export function sessionJar(key: string): LoginJar {
 
 const NOT_THIS_ONE =
   "The state is none of the logins under way in this session: it was started in another browser or session, is older " +
-  "than the last 20 (or those that there is room for), or the callback is forged";
+  "than those that there is room for, or the callback is forged";
 
 const NONE =
   "No login is under way in this session: its cookie was not sent back, its store was emptied (sessions in memory do " +
