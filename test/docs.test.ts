@@ -2,17 +2,10 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type Lock,
-  type RetailPos,
-  type RetailPosOptions,
-  retailPos,
-  type TokenStore,
-} from "@retail-pos/core";
-import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
+import type { Lock, TokenStore } from "@retail-pos/core";
 import { lockContract, storeContract } from "@retail-pos/store-contracts";
 import LibsqlDatabase from "libsql/promise";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandsOf, problemWithCommand } from "./support/docs/commands.js";
 import { compilerProblems } from "./support/docs/compile.js";
 import {
@@ -29,7 +22,6 @@ import { filesIn } from "./support/files.js";
 
 // What the documents show compiles and runs, the commands they name are there, and their links lead somewhere.
 
-const store = "harbour-coffee";
 /** `docs/api` is written by a program from the docstrings: its blocks are signatures. */
 const written = documents.filter((document) => !document.startsWith("docs/api/"));
 const blocks = written.flatMap(blocksOf);
@@ -138,7 +130,7 @@ describe("every whole program is run:", () => {
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
       const runs =
-        /^run by (test\/(?:readme|docs|frameworks|accounts|(?:typescript|prisma-and-drizzle|next)\.long)\.test\.ts)(?: as \S+)?$/;
+        /^run by (test\/(?:readme|docs|frameworks|accounts|(?:moving-over|typescript|prisma-and-drizzle|next)\.long)\.test\.ts)(?: as \S+)?$/;
       const [, testFile] = runs.exec(mark) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
       expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);
@@ -221,24 +213,6 @@ describe("docs/service.md has what the sources cite:", () => {
   });
 });
 
-describe("docs/moving-over.md: the tokens of before are taken along,", () => {
-  test("and nobody has to log in again, though the access token has expired meanwhile", async () => {
-    const { takeOver } = await moduleIn("docs/moving-over.md");
-    const { sandbox, pos } = await start({});
-    const { access_token, refresh_token } = await tokensOfBefore(sandbox);
-    sandbox.expire(store);
-
-    const row = { store, access_token, refresh_token, expires_at: new Date(Date.now() - 1000) };
-    await takeOver?.(pos, [row]);
-    const products = await pos.retailer(store).fetch("api/products");
-    expect(await products.text()).toContain("House espresso");
-    expect(sandbox.tokenRequests(store).map(({ grantType }) => grantType)).toEqual([
-      "authorization_code",
-      "refresh_token",
-    ]);
-  });
-});
-
 describe("docs/own-store.md: its store", () => {
   const folder = mkdtempSync(join(tmpdir(), "retail-pos-own-store-"));
   const opened: { close(): void }[] = [];
@@ -277,27 +251,4 @@ async function moduleIn(document: string): Promise<Record<string, (...args: unkn
   const file = join(folder, `${randomUUID()}.mjs`);
   writeFileSync(file, programIn(document, "test/docs.test.ts"));
   return import(file);
-}
-
-async function start(more: Partial<RetailPosOptions>): Promise<{ sandbox: Sandbox; pos: RetailPos }> {
-  const sandbox = await startSandbox(more.clock ? { clock: more.clock } : {});
-  onTestFinished(() => sandbox.close());
-  const { authUrl, baseUrl, application } = sandbox;
-  return { sandbox, pos: retailPos({ authUrl, baseUrl, ...application, ...more }) };
-}
-
-/** As a hand-written exchange got them. */
-async function tokensOfBefore(sandbox: Sandbox) {
-  const { clientId, clientSecret, redirectUri } = sandbox.application;
-  const answer = await fetch(`${sandbox.baseUrl.replace("{domain_prefix}", store)}/api/1.0/token`, {
-    method: "POST",
-    body: new URLSearchParams({
-      grant_type: "authorization_code",
-      code: sandbox.approve(store).searchParams.get("code") ?? "",
-      client_id: clientId,
-      client_secret: clientSecret,
-      redirect_uri: redirectUri,
-    }),
-  });
-  return (await answer.json()) as { access_token: string; refresh_token: string };
 }

@@ -55,6 +55,10 @@ declare global {
   /** The application's own. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever the reader has
   const users: any;
+  /** Of docs/moving-over.md: the token store on the old table, and passport-oauth2's states, which have no types. */
+  const oldTable: (pool: Pool) => TokenStore;
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  const SessionStates: any;
   const database: {
     claim(key: string, owner: string, leaseMs: number): Promise<boolean>;
     extend(key: string, owner: string, leaseMs: number): Promise<boolean>;
