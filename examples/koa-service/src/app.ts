@@ -113,7 +113,8 @@ const errorsAsJson: Middleware = async (ctx, next) => {
     await next();
   } catch (error) {
     const { status = 500, code = "error", message, headers } = error as HttpError;
-    if (status >= 500 && !isRetailPosError(error)) ctx.app.emit("error", error, ctx); // `observe` has told the log of ours
+    // `observe` has told the log of core's errors.
+    if (status >= 500 && !isRetailPosError(error)) ctx.app.emit("error", error, ctx);
     ctx.set({ ...headers });
     ctx.status = status;
     const { title, text } = failureWords({ code, error });
