@@ -6,7 +6,7 @@ import session, { type Store } from "express-session";
 declare module "express-session" {
   interface SessionData {
     /** In the record of a store, which is kept beside the sessions. */
-    connection: string;
+    connection?: string;
   }
 }
 

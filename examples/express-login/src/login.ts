@@ -9,7 +9,7 @@ declare global {
     /** Who is logged in: one store. A real application would keep a user of its own here. */
     interface User {
       domainPrefix: string;
-      connection: string;
+      connection?: string;
     }
   }
 }
@@ -37,7 +37,7 @@ export function loginRoutes(pos: RetailPos, connections: Connections, clock = Da
   );
   people.serializeUser((user, done) => done(null, user));
   people.deserializeUser((user: Express.User, done) => {
-    const check = (now?: string) => done(null, user.connection === now && user);
+    const check = (now?: string) => done(null, now !== undefined && user.connection === now && user);
     connections.now(user.domainPrefix).then(check, done);
   });
 
