@@ -6,11 +6,17 @@ import { exchangeCode } from "./callback/exchange-code.js";
 import { loginOf } from "./callback/finished-login.js";
 import { failureOf, type LoginOutcome } from "./callback/login-outcome.js";
 import { LoginFailure } from "./failures/login-failure.js";
-import { loginWith, ONE_COOKIE_HOSTS, type PendingLogin } from "./pending/pending-logins.js";
-import { pendingText } from "./pending/pending-text.js";
+import {
+  loginWith,
+  newestThatFit,
+  ONE_COOKIE_HOSTS,
+  type PendingLogin,
+  pendingLoginsIn,
+} from "./pending/pending-logins.js";
 import { isOpen, spentStates } from "./pending/spent-states.js";
 import { type LoginStart, startLogin } from "./pending/start-login.js";
 import { applicationOf } from "./values/application.js";
+import { hashOf } from "./values/bytes.js";
 
 /** Options of {@link loginFlow}. */
 export interface LoginFlowOptions {
@@ -68,26 +74,26 @@ const LONGEST_STATE = 64 * 1024;
 export function loginFlow(options: LoginFlowOptions): LoginFlow {
   refuseMisspelt(options, ["client", "clock"] satisfies (keyof LoginFlowOptions)[]);
   const { client, clock = Date.now } = options;
-  const text = pendingText(applicationOf(client));
+  const { identity } = applicationOf(client);
   if (typeof clock !== "function") throw new TypeError("clock must be a function");
   const spent = spentStates(client);
 
   return {
     async start({ pending, ...start } = {}) {
       const { login, url } = startLogin(client, clock(), start, LONGEST_STATE);
-      const kept = await text.write([...(await stillPending(pending)), login]);
+      const kept = await write([...(await stillPending(pending)), login]);
       return { url: url.href, pending: kept as string };
     },
     async finish(callback, { pending, spent: tell } = {}) {
       let step: Awaited<ReturnType<typeof accept>>;
       try {
-        step = await accept(callback, await text.read(pending));
+        step = await accept(callback, await read(pending));
       } catch (error) {
         const isOver = error instanceof LoginFailure && error.code === "state_expired";
-        const rest = isOver ? await text.write(await stillPending(pending)) : pending;
+        const rest = isOver ? await write(await stillPending(pending)) : pending;
         return { ok: false, ...failureOf(error), pending: rest };
       }
-      const rest = await text.write(await stillPending(pending));
+      const rest = await write(await stillPending(pending));
       await tell?.(rest);
       const { redirectUri, appState } = step.kept.login;
       try {
@@ -105,8 +111,29 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
     return acceptCallback(queryIn(addressOf(address)), callbackStates({ find, spent, clock }));
   }
 
+  /** The logins in a text that this application wrote for this service and API; none in any other. */
+  async function read(pending: string | undefined): Promise<PendingLogin[]> {
+    try {
+      const kept: { of?: unknown; logins?: unknown } | null = JSON.parse(pending ?? "null");
+      return kept?.of === (await whose()) ? pendingLoginsIn(kept.logins) : [];
+    } catch {
+      return [];
+    }
+  }
+
+  /** The newest of the logins. `undefined` without any: nothing is kept for a browser that has none under way. */
+  async function write(logins: readonly PendingLogin[]): Promise<string | undefined> {
+    const of = await whose();
+    const text = (some: readonly PendingLogin[]) => JSON.stringify({ of, logins: some });
+    return logins.length === 0 ? undefined : text(newestThatFit(logins, text));
+  }
+
+  async function whose(): Promise<string> {
+    return (await hashOf(identity)).slice(0, 22);
+  }
+
   async function stillPending(pending: string | undefined): Promise<PendingLogin[]> {
-    return (await text.read(pending)).filter((login) => isOpen(login, spent, clock()));
+    return (await read(pending)).filter((login) => isOpen(login, spent, clock()));
   }
 }
 

@@ -164,7 +164,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
       return failed(request, error);
     }
     const verified = await verify?.(event);
-    if (verify && !verified) return failed(request, notVerified());
+    if (verify && !verified) return failed(request, new LoginFailure("login_refused", NOT_VERIFIED));
     try {
       await client.connect(event.login.tokens);
     } catch (error) {
@@ -212,9 +212,7 @@ function checked(options: WebLoginOptions): WebLoginOptions {
   return options;
 }
 
-function notVerified(): LoginFailure {
-  return new LoginFailure("login_refused", "The application refused this login; nothing was kept of it");
-}
+const NOT_VERIFIED = "The application refused this login; nothing was kept of it";
 
 /** The default answer. Its reader runs a store; `logFailures` tells the developer. */
 function plainText(failure: FailureEvent): Response {

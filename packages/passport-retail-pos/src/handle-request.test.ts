@@ -233,7 +233,7 @@ describe("the session", () => {
     const person = browser();
     const back = approval((await person.open(site.loginUrl)).location, "shop");
     expect((await person.open(back)).status).toBe(500);
-    expect(String(site.errors[0])).toMatch(/regenerated.*cookie-session.*express-session/s);
+    expect(String(site.errors[0])).toMatch(/regenerate .*cookie-session.*express-session/s);
     expect((site.errors[0] as Error).cause).toBeInstanceOf(TypeError);
   });
 

@@ -90,7 +90,7 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
  * framework answers; if it keeps its `next` to itself, whatever Passport does with errors.
  */
 function reportTo({ error: pass }: LoginView, req: Request, error: unknown): void {
-  const problem = explained(asError(error), req);
+  const problem = explained(asError(error));
   if (typeof req.next === "function") req.next(problem);
   else guarded(pass, () => {})(problem); // a custom callback that throws again has had its chance
 }
@@ -140,13 +140,13 @@ function asError(error: unknown): unknown {
     : error;
 }
 
-/** Passport gives the session of a person who logs in a new id. If it cannot, it throws a bare TypeError. */
-function explained(error: unknown, req: Request): unknown {
-  const { session } = req as { session?: { regenerate?: unknown } | null };
-  if (!session || typeof session.regenerate === "function" || !/regenerate/.test(String(error))) return error;
+/** If a session lacks a method that Passport needs to log a person in, Passport throws a bare TypeError. */
+function explained(error: unknown): unknown {
+  const [lack] = /session\.\w+ is not a function/.exec(String(error)) ?? [];
+  if (!lack) return error;
   return new Error(
-    "This session cannot be regenerated (cookie-session cannot), which Passport needs to log in; use " +
-      "express-session or koa-session, or authenticate with { session: false }",
+    `Passport cannot log in with this session (${lack}; cookie-session has no such method): use express-session ` +
+      "or koa-session, or authenticate with { session: false }",
     { cause: error },
   );
 }
@@ -166,10 +166,8 @@ async function start(
   if (!issued) return undefined;
   const scope = [options.scope ?? view.scope ?? []].flat().join(view.scopeSeparator) || undefined;
   const url = view.client.authorizationUrl(issued.state, { redirectUri, scope });
-  for (const [name, value] of Object.entries(view.authorizationParams(options))) {
-    if (!REQUIRED.includes(name) && value !== undefined && value !== null)
-      url.searchParams.set(name, String(value));
-  }
+  for (const [name, value] of textsIn(view.authorizationParams(options)))
+    if (!REQUIRED.includes(name)) url.searchParams.set(name, value);
   return url.href;
 }
 
@@ -217,12 +215,16 @@ async function exchange(
   redirectUri: string,
 ): Promise<TokenSet> {
   const { parseErrorResponse } = view;
-  const params = Object.entries(view.tokenParams(options) ?? {}).filter(
-    ([, value]) => value !== undefined && value !== null,
-  );
   return exchangeCode(view.client, callback, {
-    params: Object.fromEntries(params.map(([name, value]) => [name, String(value)])),
+    params: Object.fromEntries(textsIn(view.tokenParams(options))),
     redirectUri,
     ...(parseErrorResponse && { parseErrorResponse }),
   });
+}
+
+/** The parameters that a hook adds. */
+function textsIn(params: object): [name: string, text: string][] {
+  return Object.entries(params ?? {}).flatMap(([name, value]) =>
+    value == null ? [] : [[name, String(value)]],
+  );
 }

@@ -147,14 +147,16 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
 
   const client = clientOf(options);
   const { callbackURL } = options;
-  const redirectUri = callbackURL === undefined ? undefined : callbackUrl(callbackURL);
   const application = applicationOf(client);
+  const redirectUri = callbackURL === undefined ? application.redirectUri : callbackUrl(callbackURL);
+  if (redirectUri === undefined)
+    throw new TypeError("callbackURL must be given, because the client has no redirectUri");
   const { authorizationUrl, clientId, baseUrl } = application;
   const key = `retail-pos:${new URL(authorizationUrl).host}/${clientId}/${baseUrl.replace(/^https?:\/\//, "")}`;
   return {
     client,
     application,
-    redirectUri: redirectUri ?? application.redirectUri ?? missingRedirectUri(),
+    redirectUri,
     callbackURL,
     sessionKey: options.sessionKey ?? key,
     store: stateStore(store),
@@ -198,10 +200,6 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
     redirectUri: callbackUrl(callbackURL),
     ...(tokenStore !== undefined && { store: tokenStore }),
   });
-}
-
-function missingRedirectUri(): never {
-  throw new TypeError("callbackURL must be given, because the client has no redirectUri");
 }
 
 function callbackUrl(value: unknown): string {

@@ -11,7 +11,7 @@ import {
 import type { Application } from "../values/application.js";
 import { hashOf } from "../values/bytes.js";
 import { type Cookie, cookiesIn, setCookie } from "./cookies.js";
-import { type SealSecret, sealOf } from "./sealed-cookie.js";
+import { type Seal, type SealSecret, sealOf } from "./sealed-cookie.js";
 
 /** As much of a request as the cookies of its browser depend on. */
 export interface Visit {
@@ -72,10 +72,11 @@ export interface LoginCookiesOptions {
 
 export function loginCookies({ application, secrets, clock, keeper }: LoginCookiesOptions): LoginCookies {
   const seal = sealOf(secrets, application);
+  const owner = `${application.identity}\n${keeper}`;
 
   return {
     async add(visit, login, { isSecure, mayEvict }) {
-      const name = await nameOf(login.state, isSecure);
+      const name = await nameOf(owner, login.state, isSecure);
       const cookie = { name, value: await seal.seal(name, JSON.stringify(login)) };
       if (sizeOf(cookie) > LONGEST_COOKIE)
         throw new TypeError("redirectUri and state are together too long for a cookie of 4,000 bytes");
@@ -90,10 +91,10 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
     },
     async find(visit, state) {
       for (const isSecure of [true, false]) {
-        const name = await nameOf(state, isSecure);
+        const name = await nameOf(owner, state, isSecure);
         const cookies = cookiesIn(visit.cookie).filter((cookie) => cookie.name === name);
         if (cookies.length === 0) continue;
-        const login = await firstOpened(cookies.slice(0, MOST_OF_A_NAME));
+        const login = await firstOpened(seal, cookies.slice(0, MOST_OF_A_NAME));
         if (!isSecure && login && !comesBackPlain(visit, login)) continue;
         return {
           login: loginWith(state, login ? [login] : []),
@@ -105,17 +106,6 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
       return { login: undefined, whyUnknown: hasOthers ? NOT_THIS_ONE : NO_COOKIE, removal: [] };
     },
   };
-
-  /** By client id, consent server and API, so that in one cookie no two applications meet. */
-  async function startOfNames(isSecure: boolean): Promise<string> {
-    const owner = (await hashOf(`${application.identity}\n${keeper}`)).slice(0, 8);
-    return `${isSecure ? "__Host-" : ""}retail-pos.${owner}.`;
-  }
-
-  /** `__Host-` is set on https: no other host can plant such a cookie, nor can plain http. */
-  async function nameOf(state: string, isSecure: boolean): Promise<string> {
-    return (await startOfNames(isSecure)) + (await hashOf(state)).slice(0, 16);
-  }
 
   /**
    * Whether a login may have a cookie without `__Host-`, which plain http and neighbouring hosts can plant: it comes
@@ -129,7 +119,7 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
 
   /** The cookies of this client's other logins, each name once. */
   async function others(visit: Visit, isSecure: boolean): Promise<Cookie[]> {
-    const start = await startOfNames(isSecure);
+    const start = await startOfNames(owner, isSecure);
     const ours = cookiesIn(visit.cookie).filter(({ name }) => name.startsWith(start));
     return [...new Map(ours.map((cookie) => [cookie.name, cookie])).values()];
   }
@@ -150,22 +140,36 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
 
   /** Epoch milliseconds; before all others for a cookie that finishes no login any more. */
   async function startOf(cookie: Cookie): Promise<number> {
-    const login = await opened(cookie);
+    const login = await opened(seal, cookie);
     return login && isInTime(login, clock()) ? login.startedAt : Number.NEGATIVE_INFINITY;
   }
+}
 
-  async function opened({ name, value }: Cookie): Promise<PendingLogin | undefined> {
-    const text = await seal.open(name, value);
-    return text === undefined ? undefined : pendingLoginsIn([JSON.parse(text)])[0];
-  }
+/**
+ * `__Host-` is set on https: no other host can plant such a cookie, nor can plain http.
+ *
+ * @param owner client id, consent server, API and keeper: in one cookie no two of them meet.
+ */
+async function startOfNames(owner: string, isSecure: boolean): Promise<string> {
+  return `${isSecure ? "__Host-" : ""}retail-pos.${(await hashOf(owner)).slice(0, 8)}.`;
+}
 
-  async function firstOpened(cookies: readonly Cookie[]): Promise<PendingLogin | undefined> {
-    for (const cookie of cookies) {
-      const login = await opened(cookie);
-      if (login) return login;
-    }
-    return undefined;
+async function nameOf(owner: string, state: string, isSecure: boolean): Promise<string> {
+  return (await startOfNames(owner, isSecure)) + (await hashOf(state)).slice(0, 16);
+}
+
+async function opened(seal: Seal, { name, value }: Cookie): Promise<PendingLogin | undefined> {
+  const text = await seal.open(name, value);
+  return text === undefined ? undefined : pendingLoginsIn([JSON.parse(text)])[0];
+}
+
+/** The first of these cookies of one name that can be opened. */
+async function firstOpened(seal: Seal, cookies: readonly Cookie[]): Promise<PendingLogin | undefined> {
+  for (const cookie of cookies) {
+    const login = await opened(seal, cookie);
+    if (login) return login;
   }
+  return undefined;
 }
 
 const NOT_THIS_ONE =

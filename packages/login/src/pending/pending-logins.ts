@@ -27,8 +27,9 @@ export interface FoundLogin {
 export const LIFETIME_MS: number = 15 * 60_000;
 
 /**
- * Of what is kept for one browser's logins together; the oldest go first. It may lie in a session that is a cookie, which browsers drop
- * beyond 4,096 bytes: encryption and base64 make it longer by a third, and the application keeps something there, too.
+ * Of what is kept for one browser's logins together; the oldest go first. It may lie in a session that is a cookie,
+ * which browsers drop beyond 4,096 bytes: encryption and base64 make it longer by a third, and the application keeps
+ * something there, too.
  */
 const MOST_BYTES = 2_000;
 

@@ -25,11 +25,9 @@ const SAMPLE = "sample-retailer";
  * @throws {TypeError} the client is none, or lacks what a login needs.
  */
 export function applicationOf(client: RetailPos): Application {
-  for (const method of ["authorizationUrl", "exchange", "connect", "retailer", "claim"] as const) {
-    if (typeof client?.[method] === "function") continue;
-    const isNone = client === undefined || client === null;
-    throw new TypeError(`client must be what retailPos() returns${isNone ? "; none was given" : ""}`);
-  }
+  const methods = ["authorizationUrl", "exchange", "connect", "retailer", "claim"] as const;
+  if (methods.some((method) => typeof client?.[method] !== "function"))
+    throw new TypeError(`client must be what retailPos() returns${client ? "" : "; none was given"}`);
   // A client without a redirectUri may be given one with each login.
   const url = client.authorizationUrl("settings", { redirectUri: "https://client-id.invalid/" });
   const clientId = url?.searchParams?.get("client_id");

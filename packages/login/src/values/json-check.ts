@@ -1,38 +1,30 @@
 import { bytesOf } from "./bytes.js";
 
-/**
- * Refuses values that JSON would lose without a word: functions, symbols, big integers, NaN and infinity, instances of
- * classes without `toJSON`, circles.
- *
- * @param name what the application calls the value, for the message.
- * @returns the JSON; `undefined` for no value.
- * @throws {TypeError}
- */
-export function checkJson(name: string, value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  try {
-    return JSON.stringify(value, (_key, part: unknown) => {
-      if (!isJson(part)) throw new TypeError("not JSON");
-      return part;
-    });
-  } catch {
-    throw new TypeError(`${name} must be a value that JSON can hold`);
-  }
-}
-
 /** Bytes of UTF-8. A cookie holds 4 kB, and several logins may be under way. */
 const LONGEST_IN_COOKIE = 1_500;
 
 /**
- * The application's own state.
+ * The application's own state. Refuses what JSON would lose without a word: functions, symbols, big integers, NaN and
+ * infinity, instances of classes without `toJSON`, circles.
  *
- * @param longest bytes of UTF-8.
+ * @param longest bytes of JSON in UTF-8.
  * @throws {TypeError} JSON cannot hold it, or it is longer.
  */
 export function checkAppState(state: unknown, longest: number = LONGEST_IN_COOKIE): void {
-  const { length } = bytesOf(checkJson("state", state) ?? "");
+  const { length } = bytesOf(jsonOf(state) ?? "");
   if (length > longest)
     throw new TypeError(`state must be at most ${longest} bytes of JSON; these are ${length}`);
+}
+
+function jsonOf(state: unknown): string | undefined {
+  try {
+    return JSON.stringify(state, (_key, part: unknown) => {
+      if (!isJson(part)) throw new TypeError("not JSON");
+      return part;
+    });
+  } catch {
+    throw new TypeError("state must be a value that JSON can hold");
+  }
 }
 
 function isJson(part: unknown): boolean {

@@ -14,12 +14,6 @@ type User = Express.User | false | null | undefined;
 // biome-ignore lint/suspicious/noConfusingVoidType: a verify with `done` returns nothing
 export type VerifyResult = User | void | Promise<User | void>;
 
-/** The application's answer. */
-export interface Verdict {
-  readonly user: unknown;
-  readonly info: object | undefined;
-}
-
 /** Any of the declared signatures; its length says which one. */
 // biome-ignore lint/suspicious/noExplicitAny: six signatures, told apart at run time
 export type AnyVerify = (...args: any[]) => unknown;
@@ -58,7 +52,7 @@ export async function askVerify(
   passReqToCallback: boolean,
   req: Request,
   login: RetailPosLogin,
-): Promise<Verdict> {
+): Promise<{ user: unknown; info: object | undefined }> {
   const args = argumentsFor(styleOf(verify, passReqToCallback), login);
   if (passReqToCallback) args.unshift(req);
   const takesDone = verify.length > args.length;

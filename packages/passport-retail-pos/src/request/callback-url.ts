@@ -88,11 +88,10 @@ function isFastify(req: Request): boolean {
 function forwardedBy(trusts: Trust, req: Request, name: string): string | undefined {
   const values = listIn(req.headers[name]);
   if (typeof trusts === "boolean") {
-    const named = values.filter(Boolean);
-    const isAmbiguous =
-      name === "x-forwarded-host" && new Set(named.map((host) => host.toLowerCase())).size > 1;
-    if (trusts && isAmbiguous) throw badRequest(severalHosts());
-    return trusts ? named[0] : undefined;
+    const named = trusts ? values.filter(Boolean) : [];
+    if (name === "x-forwarded-host" && new Set(named.map((host) => host.toLowerCase())).size > 1)
+      throw badRequest(new Error(SEVERAL_HOSTS));
+    return named[0];
   }
   const addresses = [...listIn(req.headers["x-forwarded-for"]), req.socket?.remoteAddress ?? ""].reverse();
   let hops = 0;
@@ -100,16 +99,10 @@ function forwardedBy(trusts: Trust, req: Request, name: string): string | undefi
   return hops === 0 ? undefined : values.at(-hops) || undefined;
 }
 
-function severalHosts(): Error {
-  return new Error(
-    "callbackURL is relative, and X-Forwarded-Host names several hosts: give a whole callbackURL",
-  );
-}
+const SEVERAL_HOSTS =
+  "callbackURL is relative, and X-Forwarded-Host names several hosts: give a whole callbackURL";
 
 function listIn(header: string | string[] | undefined): string[] {
-  return header === undefined
-    ? []
-    : String(header)
-        .split(",")
-        .map((value) => value.trim());
+  const values = header === undefined ? [] : String(header).split(",");
+  return values.map((value) => value.trim());
 }

@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import { alreadyUsed, hashOf, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
-import { answerOfHook } from "../hooks/hook-answer.js";
+import { answerOfHook, type HookCall } from "../hooks/hook-answer.js";
 import type { StateMeta, StateStore } from "../hooks/state-store.js";
 import type { CallbackRoute, StateKeeper } from "../state-keeper.js";
 
@@ -22,7 +22,7 @@ export function customState(
 
   return {
     async issue(req, { appState, redirectUri }) {
-      const [state] = await answerOf("store", store.store, (done) => {
+      const [state] = await answerOf("store", store.store, 2, (done) => {
         const meta = metaOf(redirectUri);
         if (store.store.length === 5) return store.store(req, undefined, appState, meta, done);
         if (store.store.length === 4) return store.store(req, appState, meta, done);
@@ -49,7 +49,7 @@ export function customState(
   /** @throws {LoginFailure} the store does not know the state. */
   async function verify(req: Request, state: string, route: CallbackRoute) {
     const redirectUri = issued.get(await hashOf(state)) ?? route.redirectUri();
-    const [ok, appState] = await answerOf("verify", store.verify, (done) =>
+    const [ok, appState] = await answerOf("verify", store.verify, 3, (done) =>
       store.verify.length === 4
         ? store.verify(req, state, metaOf(redirectUri), done)
         : store.verify(req, state, done),
@@ -65,19 +65,20 @@ export function customState(
   }
 }
 
-/** Waits for the store's callback or promise. If the store throws or rejects, that counts like an error it reports. */
+/**
+ * Waits for the store's callback or promise.
+ *
+ * @param least the number of parameters with which a function declares `done`; `(...args)` has none, and may call back.
+ */
 function answerOf(
-  name: "store" | "verify",
+  name: string,
   { length }: { length: number },
-  ask: (done: (error?: unknown, ...answer: unknown[]) => void) => unknown,
+  least: number,
+  ask: HookCall["ask"],
 ): Promise<unknown[]> {
-  // `(...args)` has no length, and may call back all the same.
-  const takesDone = length === 0 || length >= LEAST_WITH_DONE[name];
+  const takesDone = length === 0 || length >= least;
   return answerOfHook({ name: `The state store's ${name}`, ask, takesDone });
 }
-
-/** `(req, done)` and `(req, state, done)`. */
-const LEAST_WITH_DONE = { store: 2, verify: 3 };
 
 function reasonIn(info: unknown): string {
   const message =

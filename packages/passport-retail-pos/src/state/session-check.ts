@@ -10,16 +10,12 @@ interface WithSession {
   readonly protocol?: string;
   readonly ctx?: {
     readonly protocol: string;
-    readonly sessionOptions?: CookieSettings & { readonly store?: KoaStore };
+    readonly sessionOptions?: CookieSettings & {
+      readonly store?: { get(id: string, maxAge: undefined, options: object): unknown };
+    };
   };
 }
-interface CookieSettings {
-  readonly secure?: unknown;
-  readonly sameSite?: unknown;
-}
-interface KoaStore {
-  get(id: string, maxAge: undefined, options: object): unknown;
-}
+type CookieSettings = Readonly<Partial<Record<"secure" | "sameSite", unknown>>>;
 
 const SECURE =
   "the session's cookie is Secure and the request is not, so the cookie is not set. If a proxy ends TLS, it has to send " +
