@@ -130,7 +130,7 @@ describe("every whole program is run:", () => {
       if (isOnlyParsed(block)) return;
       if (/^only compiled by test\/docs\.test\.ts: \S/.test(mark)) return;
       const runs =
-        /^run by (test\/(?:readme|docs|frameworks|accounts|(?:moving-over|typescript|prisma-and-drizzle|next)\.long)\.test\.ts)(?: as \S+)?$/;
+        /^run by (test\/(?:readme|docs|frameworks|accounts|(?:moving-over|typescript|prisma-and-drizzle|next|nginx)\.long)\.test\.ts)(?: as \S+)?$/;
       const [, testFile] = runs.exec(mark) ?? [];
       expect(testFile, "a comment above the block: <!-- run by test/readme.test.ts -->").toBeDefined();
       expect(readFileSync(join(root, testFile as string), "utf8")).toContain(`"${document}"`);

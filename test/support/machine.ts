@@ -21,6 +21,7 @@ export default function setup(): (() => void) | undefined {
   if (!hasPostgres)
     skipped.push(`PostgreSQL: none answers at DATABASE_URL, or on the default port; ${WAY_OUT}`);
   if (!isInstalled("pgbouncer")) skipped.push("PgBouncer: install Debian's `pgbouncer`");
+  if (!isInstalled("nginx")) skipped.push("nginx: install Debian's `nginx-light`");
   if (skipped.length === 0) return undefined;
 
   const report = `Skipped groups:\n${skipped.map((group) => `  - ${group}`).join("\n")}`;
