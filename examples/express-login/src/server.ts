@@ -66,11 +66,11 @@ function whereToOpen({ service }: Settings, port: number): string {
     : `Open http://localhost:${port}`;
 }
 
-/** A line in the log for each thing that happens to tokens. There is no secret in it. */
+/** A line on standard error for each thing that happens to tokens. There is no secret in it. */
 function observe(event: RetailPosEvent): void {
   measure(event);
   if (event.type === "token_request" && event.error) return; // another event says what came of it
   const { type, domainPrefix = "unknown", at: _, ...details } = event;
   const words = JSON.stringify(details, (_, value) => (value instanceof Error ? String(value) : value));
-  console.log(`retail-pos ${type} store=${domainPrefix} ${words}`);
+  console.error(`retail-pos ${type} store=${domainPrefix} ${words}`);
 }

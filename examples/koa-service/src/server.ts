@@ -43,9 +43,9 @@ closeWithGrace(
 );
 process.once("exit", () => database.close());
 
-/** A line in the log for each thing that happens to tokens. There is no secret in it. */
+/** A line on standard error for each thing that happens to tokens. There is no secret in it. */
 function observe({ type, domainPrefix, at: _, ...details }: RetailPosEvent): void {
   if (type === "token_request" && "error" in details && details.error) return; // another event says what came of it
   const words = JSON.stringify(details, (_, value) => (value instanceof Error ? String(value) : value));
-  console.log(`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
+  console.error(`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
 }

@@ -34,10 +34,10 @@ export function openParts(settings: Settings, more: Partial<RetailPosOptions> = 
 }
 export type Parts = ReturnType<typeof openParts>;
 
-/** A line in the log for each thing that happens to tokens. There is no secret in it. */
+/** A line on standard error for each thing that happens to tokens. There is no secret in it. */
 function log({ type, domainPrefix, at: _, ...details }: RetailPosEvent): void {
   const words = JSON.stringify(details, (_, value) => (value instanceof Error ? String(value) : value));
   const isBad = "error" in details && details.error !== undefined;
   if (isBad && type === "token_request") return; // another event says what came of it
-  console[isBad ? "warn" : "info"](`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
+  console.warn(`retail-pos ${type} store=${domainPrefix ?? "unknown"} ${words}`);
 }

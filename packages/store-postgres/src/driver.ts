@@ -71,11 +71,20 @@ function lostARace(error: unknown): boolean {
 }
 
 /** What goes wrong outside a store and a lock. */
-export function failure(doing: string, error: unknown): Error {
+export function failure(pool: PostgresPool, doing: string, error: unknown): Error {
   const { message, code } = Object(error) as { message?: unknown; code?: unknown };
   const reason = wordsOf(error) ?? String(message || code || "unknown error");
-  const failed = new Error(`PostgreSQL could not ${doing}: ${reason}`);
+  const failed = new Error(`PostgreSQL could not ${doing}: ${reason}${unaddressed(pool, error)}`);
   return typeof code === "string" ? Object.assign(failed, { code }) : failed;
+}
+
+/** `pg` then tries its defaults, such as a server on this machine, and the error does not tell why. */
+function unaddressed(pool: PostgresPool, error: unknown): string {
+  const { code, severity } = Object(error) as Record<string, unknown>;
+  const isRefused = severity === undefined || /^(28|3D)/.test(String(code));
+  const { options } = pool as { options?: { connectionString?: unknown; host?: unknown } };
+  if (!isRefused || !options || options.connectionString || options.host) return "";
+  return "; the pool was given neither connectionString nor host: is DATABASE_URL set?";
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { DomainPrefix } from "@retail-pos/core";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { canRun, connect, schema, setUp, tearDown } from "../testing/postgres.js";
 import { type PostgresTokensOptions, postgresTokens } from "./index.js";
@@ -147,6 +148,23 @@ describe.skipIf(!canRun)("migrate()", () => {
     await expect(postgresTokens({ pool: readOnly, table: `${schema}.not_made` }).migrate()).rejects.toThrow(
       /^PostgreSQL could not create the tables .*not_made/,
     );
+  });
+
+  test.each([undefined, ""])(
+    "names the tables, and says that the pool has no address, if DATABASE_URL is %j",
+    async (connectionString) => {
+      const pool = new pg.Pool({ connectionString, port: 1, user: "nobody" });
+      await expect(postgresTokens({ pool }).migrate()).rejects.toThrow(
+        /^PostgreSQL could not create the tables .*retail_pos_tokens.*: .*; the pool was given neither connectionString nor host: is DATABASE_URL set\?$/,
+      );
+      await pool.end();
+    },
+  );
+
+  test("does not ask for an address that the pool has", async () => {
+    const pool = new pg.Pool({ host: "127.0.0.1", port: 1 });
+    await expect(postgresTokens({ pool }).migrate()).rejects.toThrow(/: connect ECONNREFUSED 127.0.0.1:1$/);
+    await pool.end();
   });
 
   test("says which schema is missing", async () => {

@@ -92,7 +92,7 @@ export async function migrate(pool: PostgresPool, tables: Tables): Promise<void>
     const alone = "SELECT pg_advisory_xact_lock(hashtext('@retail-pos/store-postgres'))";
     await run(pool, `${alone};\n${schemaSql(tables)}`);
   } catch (error) {
-    throw failure(`create the tables ${tokens} and ${locks}`, error);
+    throw failure(pool, `create the tables ${tokens} and ${locks}`, error);
   }
 }
 

@@ -22,6 +22,29 @@ Scope         products?2J
 `);
 });
 
+test("in the last minutes it shows seconds, as the runbook for unsaved tokens compares them", async () => {
+  const store = memoryStore();
+  const access = { value: "canary", expiresAt: NOON + 65_000 };
+  await store.save(setOf("shop", { access, issuedAt: NOON - 3_000 }));
+  const { stdout } = await run(["status", "shop", "--client", moduleOf({ client: clientOn(store) })], {
+    clock,
+  });
+  expect(stdout).toBe(`Retailer      shop
+Access token  ends in 1 min 5 s (2030-06-15 12:01:05)
+Issued        3 s ago (2030-06-15 11:59:57)
+`);
+});
+
+test("between the hourly tries of a refused token it says when the next one is, and of no rate limit", async () => {
+  const store = memoryStore();
+  await store.save(setOf("shop", { refusedAt: NOON - 3 * HOUR, limitedUntil: NOON + HOUR / 2 }));
+  const { stdout } = await run(["status", "shop", "--client", moduleOf({ client: clientOn(store) })], {
+    clock,
+  });
+  expect(stdout).toContain("\nNext try      no token request for 30 min, until 2030-06-15 12:30\n");
+  expect(stdout).not.toMatch(/limited/i);
+});
+
 test("machines read a line of JSON", async () => {
   const { stdout } = await run(["status", "--json", "--client", await module(), "shop"], { clock });
   expect(stdout.split("\n")).toHaveLength(2);
@@ -65,7 +88,7 @@ test.each<[string, object, string]>([
   const { stdout } = await run(["status", "shop", "--client", client], { clock });
   expect(stdout).toBe(`Retailer      shop
 Access token  ${token}
-Rate limited  no token request for 5 min, until 2030-06-15 12:05
+Rate limited  no token request for 5 min 0 s, until 2030-06-15 12:05:00
 Issued        2 h ago (2030-06-15 10:00)
 `);
   const json = await run(["status", "shop", "--json", "--client", client], { clock });

@@ -3,7 +3,7 @@ import { loadApplication } from "../stores/application-module.js";
 import { tokenOf } from "../stores/status-table.js";
 import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../terminal/arguments.js";
 import { coloured, jsonOf, print, printable } from "../terminal/output.js";
-import { lengthOf, localTime } from "../terminal/times.js";
+import { closeTime, lengthOf } from "../terminal/times.js";
 import type { Terminal } from "../terminal/world.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 
@@ -42,8 +42,11 @@ function unknown({ stderr }: Terminal, domainPrefix: DomainPrefix): number {
 
 /** A token that lives is served meanwhile, so this is no error. */
 function limit(until: number, now: number): string {
-  return `no token request for ${lengthOf(until - now)}, until ${localTime(until)}`;
+  return `no token request for ${lengthOf(until - now)}, until ${closeTime(until, now)}`;
 }
+
+/** A refused token is tried once an hour: that is no 429. */
+const waitOf = ({ refusedAt }: RetailerStatus) => (refusedAt === undefined ? "Rate limited" : "Next try");
 
 type Line = readonly [name: string, text: string];
 
@@ -53,10 +56,10 @@ function linesOf({ stdout, clock }: Terminal, found: RetailerStatus): Line[] {
   return [
     ["Retailer", found.domainPrefix],
     ["Access token", colour ? coloured(stdout, colour, text) : text],
-    ...(found.limitedUntil === undefined ? [] : [["Rate limited", limit(found.limitedUntil, now)] as const]),
+    ...(found.limitedUntil === undefined ? [] : [[waitOf(found), limit(found.limitedUntil, now)] as const]),
     [
       "Issued",
-      `${lengthOf(now - found.issuedAt)} ${found.issuedAt > now ? "ahead" : "ago"} (${localTime(found.issuedAt)})`,
+      `${lengthOf(now - found.issuedAt)} ${found.issuedAt > now ? "ahead" : "ago"} (${closeTime(found.issuedAt, now)})`,
     ],
     ...(found.scope === undefined ? [] : [["Scope", printable(found.scope)] as const]),
   ];

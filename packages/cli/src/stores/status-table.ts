@@ -1,6 +1,6 @@
 import type { RetailerStatus } from "@retail-pos/core";
 import { type Colour, coloured, print } from "../terminal/output.js";
-import { isoTime, lengthOf, localTime } from "../terminal/times.js";
+import { closeTime, isoTime, lengthOf, localTime } from "../terminal/times.js";
 import type { World } from "../terminal/world.js";
 
 /** Shows retailers, one on a line. */
@@ -64,14 +64,14 @@ type Token = { readonly text: string; readonly colour?: Colour };
 export function tokenOf({ expiresAt, refusedAt }: RetailerStatus, now: number): Token {
   if (refusedAt !== undefined)
     return {
-      text: `log in again: refused ${lengthOf(now - refusedAt)} ago (${localTime(refusedAt)})`,
+      text: `log in again: refused ${lengthOf(now - refusedAt)} ago (${closeTime(refusedAt, now)})`,
       colour: "red",
     };
   if (expiresAt === undefined) return { text: "end unknown" };
   const ends = `${lengthOf(expiresAt - now)}`;
   return expiresAt > now
-    ? { text: `ends in ${ends} (${localTime(expiresAt)})` }
-    : { text: `ended ${ends} ago (${localTime(expiresAt)})`, colour: "yellow" };
+    ? { text: `ends in ${ends} (${closeTime(expiresAt, now)})` }
+    : { text: `ended ${ends} ago (${closeTime(expiresAt, now)})`, colour: "yellow" };
 }
 
 function fieldsOf(status: RetailerStatus, unreadable: string | undefined, now: number): string[] {

@@ -3,6 +3,10 @@ import { isRetailPosError } from "@retail-pos/core";
 import { inPlainWords } from "@retail-pos/core/authoring";
 import { WrongUse } from "./wrong-use.js";
 
+/** Of settings, and of the first of PostgreSQL's tables: no secrets. */
+const NAMES =
+  /\b(?:RETAIL_POS_[A-Z_]{3,20}|DATABASE_URL)\b|(?<=^PostgreSQL could not create the tables )\S{1,130}/g;
+
 /** An error in words of this command, which show no secret. Exit code 1. */
 export class WordsOnly extends Error {}
 
@@ -22,7 +26,7 @@ export function wordsOf(error: unknown): string {
     OF_THE_LOADER.test(String(code));
   if (isShown) return withoutPasswords(String(message));
   const { message: plain, code: plainCode } = inPlainWords(error) as Error & { code?: unknown };
-  const settings = [...new Set(String(message).match(/\bRETAIL_POS_[A-Z_]{3,20}\b/g))].join(", "); // names, no secrets
+  const settings = [...new Set(String(message).match(NAMES))].join(", ");
   const details = [plainCode ?? "", settings].filter(Boolean).map((detail) => ` (${detail})`);
   const place = placeOf(error);
   return [plain, ...details, place && `, at ${place}`].join("");

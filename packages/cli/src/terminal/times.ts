@@ -5,9 +5,14 @@ const UNITS: [name: string, ms: number, until: number][] = [
   ["d", 86_400_000, Number.POSITIVE_INFINITY],
 ];
 
-/** A length of time in one number and one unit: "3 h". */
+/** A step of the runbooks compares instants that lie a minute apart. */
+const CLOSE_MS = 15 * 60_000;
+
+/** A length of time in one number and one unit: "3 h". In the last minutes with the seconds: "2 min 5 s". */
 export function lengthOf(ms: number): string {
   const length = Math.abs(ms);
+  if (length >= 60_000 && length < CLOSE_MS)
+    return `${Math.floor(length / 60_000)} min ${Math.floor((length % 60_000) / 1000)} s`;
   const [name, unit] = UNITS.find(([, , until]) => length < until) ?? ["d", 86_400_000];
   return `${grouped(Math.floor(length / unit))} ${name}`;
 }
@@ -19,6 +24,12 @@ export function localTime(at: number): string {
   const two = (number: number) => String(number).padStart(2, "0");
   const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** The same with the second, where that counts: in the last minutes before and after it. */
+export function closeTime(at: number, now: number): string {
+  const isClose = Math.abs(at - now) < CLOSE_MS;
+  return isClose ? `${localTime(at)}:${String(new Date(at).getSeconds()).padStart(2, "0")}` : localTime(at);
 }
 
 /** For machines: ISO 8601 in UTC. */
