@@ -27,6 +27,8 @@ interface Dashboard {
 interface Case {
   readonly situation: string;
   readonly fires: readonly string[];
+  /** Those of them that still fire at the end, if that is what the situation is about. */
+  readonly atEnd?: readonly string[];
   /** How many callers got an error, at least and at most, if it is known. */
   readonly callers?: readonly [least: number, most: number];
   readonly play: (situation: Situation) => Promise<void>;
@@ -175,6 +177,37 @@ const cases: Case[] = [
     },
   },
   {
+    situation: "many retailers have to log in again, do not, and callers go on asking for hours",
+    fires: ["RetailPosManyReconnects"],
+    atEnd: [],
+    more: { lifetimeMs: HOUR * 1000 },
+    async play({ stores, logIn, call, pass, sandbox }) {
+      await logIn(...stores);
+      const refused = stores.slice(0, 5);
+      await pass(HOUR - 10 * MINUTE, () => call(...stores), 10 * MINUTE);
+      for (const store of refused) sandbox.refuse(store);
+      await pass(5 * HOUR, () => call(...stores), 10 * MINUTE);
+      for (const store of refused) // the login, an early try, the verdict, and a try an hour
+        expect(sandbox.tokenRequests(store).length).toBeGreaterThanOrEqual(6);
+    },
+  },
+  {
+    situation: "the service refuses one quiet retailer's renewals for ever, with words that are no verdict",
+    fires: ["RetailPosRenewalStuck", "RetailPosRetailersEnded"], // the latter, because one of forty is more than 1 %
+    atEnd: ["RetailPosRenewalStuck", "RetailPosRetailersEnded"],
+    more: { lifetimeMs: HOUR * 1000 },
+    async play({ stores, logIn, call, pass, pos, sandbox }) {
+      await logIn(...stores);
+      const [stuck = "", ...others] = stores;
+      sandbox.fault(403, { domainPrefix: stuck, times: Number.POSITIVE_INFINITY });
+      for (let hour = 0; hour < 9; hour += 1) {
+        await pass(HOUR, () => call(...others), 10 * MINUTE);
+        await pos.renewDue();
+      }
+      expect(await pos.status(stuck)).not.toHaveProperty("refusedAt");
+    },
+  },
+  {
     situation: "quiet retailers end and are not renewed",
     fires: ["RetailPosRetailersEnded"],
     more: { lifetimeMs: HOUR * 1000 },
@@ -225,9 +258,9 @@ describe.skipIf(!canRun)("as Prometheus evaluates them, the rules", () => {
 
   test.each(cases.map((each) => [each.situation, each] as const))(
     "in this situation: %s",
-    async (_situation, { play, fires, callers, more }) => {
+    async (_situation, { play, fires, atEnd, callers, more }) => {
       const { samples, everySeconds } = await samplesOf(play, more);
-      await expectFired(samples, everySeconds, fires);
+      await expectFired(samples, everySeconds, fires, atEnd);
       const failed = lastOf(samples, "retail_pos_callers_failed_total");
       const [least, most] = callers ?? [0, Number.POSITIVE_INFINITY];
       expect(failed).toBeGreaterThanOrEqual(least);

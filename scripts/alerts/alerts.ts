@@ -7,6 +7,8 @@ export interface Counted {
   readonly errors?: readonly string[];
   /** All but points with one of these. */
   readonly butErrors?: readonly string[];
+  /** Only renewals that failed although nothing else could be served: the access token had ended. */
+  readonly hadEnded?: boolean;
 }
 
 interface Alert {
@@ -203,6 +205,20 @@ export const ALERTS: readonly AlertRule[] = [
     forMinutes: 5,
     means:
       "too many token requests are sent, because processes have separate token stores or the API rejects valid tokens",
+  },
+  {
+    name: "RetailPosRenewalStuck",
+    kind: "ratio",
+    severity: "ticket",
+    part: [{ metric: COUNTERS.renewals, errors: ENDPOINT_FAILED, hadEnded: true }],
+    whole: [{ metric: COUNTERS.renewals }],
+    words: ["renewals of ended tokens that got no usable answer", "all renewals"],
+    moreThan: 0,
+    atLeast: 1,
+    windowMinutes: 120,
+    forMinutes: 360,
+    means:
+      "the renewals of at least one retailer fail for ever, for example because the service answers 400 `invalid_request` for a token that the retailer revoked",
   },
   {
     name: "RetailPosRetailersEnded",

@@ -46,7 +46,11 @@ function sumOf(counted: readonly Counted[], minutes: number, more: readonly stri
   return sums.length === 1 ? sums.join() : `(${sums.join(" + ")})`;
 }
 
-function matchersOf({ errors, butErrors }: Counted): string[] {
+function matchersOf({ hadEnded, ...counted }: Counted): string[] {
+  return [...errorMatchersOf(counted), ...(hadEnded ? ['retail_pos_served_held_token="false"'] : [])];
+}
+
+function errorMatchersOf({ errors, butErrors }: Counted): string[] {
   if (errors)
     return [errors.length > 1 ? `error_type=~"${errors.join("|")}"` : `error_type="${errors.join()}"`];
   if (!butErrors) return [];

@@ -36,9 +36,10 @@ function conditionOf(rule: AlertRule): string {
 }
 
 function minutes(count: number): string {
-  return count === 60 ? "an hour" : `${count} minutes`;
+  if (count === 60) return "an hour";
+  return count % 60 === 0 ? `${count / 60} hours` : `${count} minutes`;
 }
 
 function hourOr(count: number): string {
-  return count === 60 ? "hour" : `${count} minutes`;
+  return count === 60 ? "hour" : minutes(count);
 }

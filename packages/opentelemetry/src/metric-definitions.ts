@@ -58,7 +58,8 @@ export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
     name: "retail_pos.reconnects_required",
     kind: "counter",
     unit: "{retailer}",
-    description: "Retailers whose refresh token the service refused: these retailers have to log in again",
+    description:
+      "Retailers whose refresh token the service refused, each once for this token: these retailers have to log in again",
     attributes: [],
   },
   unsaved: {

@@ -22,17 +22,23 @@ export const canRun: boolean = Boolean(findPrometheus("promtool") && findPrometh
 export type Samples = ReadonlyMap<string, readonly (number | undefined)[]>;
 
 /**
- * Lets Prometheus evaluate the published rules over these samples, and checks which of them have fired at any time.
- * Rejects with what promtool says if others did, or fewer.
+ * Lets Prometheus evaluate the published rules over these samples, and checks which of them have fired at any time, and
+ * which still do at the end, if that is given. Rejects with what promtool says if others did, or fewer.
  */
 export async function expectFired(
   samples: Samples,
   everySeconds: number,
   expected: readonly string[],
+  atEnd?: readonly string[],
 ): Promise<void> {
   const count = Math.max(0, ...[...samples.values()].map(({ length }) => length));
   const seconds = count * everySeconds;
   const interval = `${everySeconds}s`;
+  const firing = (alerts: string, names: readonly string[]) => ({
+    expr: `count by (alertname) (${alerts})`,
+    eval_time: `${seconds}s`,
+    exp_samples: names.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+  });
   const unitTest = {
     rule_files: [rulesFile],
     evaluation_interval: interval,
@@ -44,11 +50,8 @@ export async function expectFired(
           values: values.map(sample).join(" "),
         })),
         promql_expr_test: [
-          {
-            expr: `count by (alertname) (last_over_time(ALERTS{alertstate="firing"}[${seconds + 1}s]))`,
-            eval_time: `${seconds}s`,
-            exp_samples: expected.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
-          },
+          firing(`last_over_time(ALERTS{alertstate="firing"}[${seconds + 1}s])`, expected),
+          ...(atEnd ? [firing('ALERTS{alertstate="firing"}', atEnd)] : []),
         ],
       },
     ],
