@@ -387,9 +387,6 @@ const LATE: readonly Mutant[] = [
     "return stored;",
     {
       story: "a late answer, and nothing rotates",
-      equivalent:
-        "Only if they come between the reload and its answer. It takes about 4,000 schedules of one scenario to show " +
-        "that, more than are tried here.",
     },
   ),
   swapped(

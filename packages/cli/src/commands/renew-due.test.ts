@@ -135,7 +135,8 @@ describe("--issued-before", () => {
   });
 
   test("says how many are left if some failed, and a repeated run renews only these", async () => {
-    const { sandbox, names, renewDue, pass } = await leaked(3, HOUR / 2); // a refusal is a verdict once the token has ended
+    // A refusal is a verdict once the token has ended.
+    const { sandbox, names, renewDue, pass } = await leaked(3, HOUR / 2);
     const fault = sandbox.fault(500, { domainPrefix: names[1] as string });
     sandbox.refuse(names[2] as string);
     const first = await renewDue("2030-06-15T12:00");

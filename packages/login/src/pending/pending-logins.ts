@@ -11,7 +11,7 @@ export interface PendingLogin {
   readonly appState?: unknown;
   /** The `redirect_uri` that was sent, if it is not the client's own. Its code is traded with the same one (4.2). */
   readonly redirectUri?: string | undefined;
-  /** A short hash of the person who was logged in when the login started; absent if nobody was. The strategy's alone. */
+  /** The strategy's alone: a short hash of the person who was logged in when the login started, if one was. */
   readonly user?: string | undefined;
 }
 
