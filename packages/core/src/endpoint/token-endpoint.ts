@@ -62,7 +62,7 @@ export interface TokenAnswer {
 }
 
 /** When a request was sent, by both clocks. */
-type Sent = Pick<TokenAnswer, "requestedAt" | "beganAt">;
+type SentAt = Pick<TokenAnswer, "requestedAt" | "beganAt">;
 
 export interface TokenEndpointOptions extends TokenRequestOptions, PostOptions {
   clock: () => number;
@@ -127,7 +127,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   }
 
   /** @throws {RetailPosError} the answer has no usable tokens. */
-  function tokensIn(answer: HttpAnswer, grant: TokenRequest, { requestedAt, beganAt }: Sent): TokenAnswer {
+  function tokensIn(answer: HttpAnswer, grant: TokenRequest, { requestedAt, beganAt }: SentAt): TokenAnswer {
     const rateLimit = parseRateLimit(answer.headers);
     if (rateLimit) logins?.answered(grant.domainPrefix, rateLimit);
     const now = clock();

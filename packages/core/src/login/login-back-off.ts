@@ -16,7 +16,7 @@ export interface LoginBackOff extends LoginObserver {
 }
 
 /** What this process knows about one retailer's logins. */
-interface Known {
+interface RetailerLogins {
   /** From the service's last answer, at `seenAt`. */
   rateLimit?: RateLimit | undefined;
   seenAt: number;
@@ -33,7 +33,7 @@ const RESERVED = "has little left of its rate limit, kept for renewals";
 const MOST_RETAILERS = 20_000;
 
 export function loginBackOff(clock: () => number): LoginBackOff {
-  const retailers = new Map<DomainPrefix, Known>();
+  const retailers = new Map<DomainPrefix, RetailerLogins>();
 
   return {
     exchange(domainPrefix) {
@@ -62,7 +62,7 @@ export function loginBackOff(clock: () => number): LoginBackOff {
     },
   };
 
-  function remember(domainPrefix: DomainPrefix, known: Known): void {
+  function remember(domainPrefix: DomainPrefix, known: RetailerLogins): void {
     retailers.delete(domainPrefix); // so that the newest is last
     for (const oldest of retailers.keys()) {
       if (retailers.size < MOST_RETAILERS) break;
@@ -72,16 +72,16 @@ export function loginBackOff(clock: () => number): LoginBackOff {
   }
 }
 
-const NOTHING: Known = { seenAt: 0, refused: 0, refusedAt: 0 };
+const NOTHING: RetailerLogins = { seenAt: 0, refused: 0, refusedAt: 0 };
 
 /** When the pause after refused codes ends; 0 if there is none, or the clock was set back. */
-function afterRefusal({ refused, refusedAt }: Known, now: number): number {
+function afterRefusal({ refused, refusedAt }: RetailerLogins, now: number): number {
   if (refused === 0 || now < refusedAt) return 0;
   return refusedAt + Math.min(LONGEST_PAUSE_MS, longestPauseAfter(refused));
 }
 
 /** When the rate limit resets, if only the reserve remains; else 0. */
-function afterReserve({ rateLimit, seenAt }: Known, now: number): number {
+function afterReserve({ rateLimit, seenAt }: RetailerLogins, now: number): number {
   return rateLimit && isReserve(rateLimit) && now >= seenAt ? retryAtOf(rateLimit, seenAt) : 0;
 }
 
