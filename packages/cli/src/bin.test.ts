@@ -31,7 +31,9 @@ test.each([[[]], [["dcotor"]], [["__proto__"]], [["--bogus"]]])(
 test("a command that there is not: those that there are, and not what was typed", async () => {
   const { stderr, ended } = run("canary-secret");
   expect(await ended).toBe(2);
-  expect(stderr()).toContain("there are doctor, list, status, renew-due, disconnect, copy, seal, reseal\n");
+  expect(stderr()).toContain(
+    "there are doctor, list, status, renew-due, disconnect, copy, seal, unseal, reseal\n",
+  );
   expect(stderr()).not.toContain("canary-secret");
 });
 

@@ -1,5 +1,5 @@
 import { within } from "../platform/timers.js";
-import { rootErrorWords, withoutSecrets } from "../secrets/errors-without-secrets.js";
+import { rootCause, withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { type Addresses, tokenUrl } from "../settings/addresses.js";
 import { TokenEndpointError } from "../vocabulary/errors.js";
 import { bodyOf } from "./answer-body.js";
@@ -85,8 +85,8 @@ function noStoreIfKnown(): object {
 
 /** The message of `fetch` is only "fetch failed"; what happened is in one of its causes. */
 function failure(error: unknown, secrets: readonly string[]): string {
-  const words = rootErrorWords(error, secrets);
-  return words === undefined ? "the network failed" : `the network failed (${words})`;
+  const { code, words } = rootCause(error, secrets);
+  return `the network failed${code ? ` (${code})` : ""}${words ? `: ${words}` : ""}`;
 }
 
 class DeadlinePassed extends Error {}

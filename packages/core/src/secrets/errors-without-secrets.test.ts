@@ -5,7 +5,7 @@ import { personalToken } from "../client/personal-token.js";
 import { retailPos } from "../retail-pos.js";
 import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { redacted, type TokenSet } from "../vocabulary/token-set.js";
-import { inPlainWords, rootErrorWords, withoutSecrets } from "./errors-without-secrets.js";
+import { inPlainWords, rootCause, withoutSecrets } from "./errors-without-secrets.js";
 
 const SECRET = "canary-4d7a";
 
@@ -36,7 +36,11 @@ describe("where Node cannot be asked for a module of its own (22.0 to 22.2)", ()
   });
 });
 
-describe("rootErrorWords", () => {
+describe("rootCause", () => {
+  const said = (error: unknown) => {
+    const { code, words } = rootCause(error, [SECRET, "CANARY"]);
+    return [code, words].filter(Boolean).join(": ");
+  };
   const coded = (code: unknown, cause?: unknown) => Object.assign(new Error("failed", { cause }), { code });
 
   test.each([
@@ -82,7 +86,7 @@ describe("rootErrorWords", () => {
     ],
     ["one above a cause that has none that is plain", coded("ETIMEDOUT", coded("a b")), "ETIMEDOUT: failed"],
   ])("finds %s", (_, error, code) => {
-    expect(rootErrorWords(error, [SECRET])).toBe(code);
+    expect(said(error)).toBe(code);
   });
 
   test.each([
@@ -95,13 +99,13 @@ describe("rootErrorWords", () => {
     ["a secret", coded("CANARY")],
     ["a getter that throws", Object.defineProperty({}, "code", { get: () => JSON.parse("{") })],
   ])("says nothing of %s", (_, error) => {
-    expect(rootErrorWords(error, [SECRET, "CANARY"])).toBeUndefined();
+    expect(said(error)).toBe("");
   });
 
   test("ends with causes in a circle", () => {
     const error = coded("ECONNRESET");
     error.cause = error;
-    expect(rootErrorWords(error, [])).toBe("ECONNRESET: failed");
+    expect(said(error)).toBe("ECONNRESET: failed");
   });
 });
 

@@ -29,21 +29,19 @@ const CODE = /^(?:[A-Z][A-Z0-9]{1,15}(?:[_/][A-Z0-9]{1,15}){0,8}|[a-z]{2,16}(?:_
 const MOST_CAUSES = 5;
 
 /**
- * What the innermost `cause` says, which is nearest to where the error began: its `code` and its words, such as
- * `UND_ERR_INVALID_ARG: invalid onRequestStart method`.
- *
- * @returns `undefined` if no cause has a plain code or plain words.
+ * What the innermost `cause` says, which is nearest to where the error began: its `code` and its plain words, such as
+ * "invalid onRequestStart method".
  */
-export function rootErrorWords(error: unknown, secrets: readonly string[]): string | undefined {
-  let [code, words]: (string | undefined)[] = [];
+export function rootCause(error: unknown, secrets: readonly string[]): { code?: string; words?: string } {
+  const found: { code?: string; words?: string } = {};
   let one = error;
   for (let causes = 0; causes <= MOST_CAUSES && one !== undefined; causes += 1) {
     const own = read(one, "code");
-    if (typeof own === "string" && CODE.test(own) && !shows(own, secrets)) code = own;
-    if (causes > 0) words = plainWords(redact(messageOf(one), secrets)).replace(/ *\[hidden\]$/, "");
+    if (typeof own === "string" && CODE.test(own) && !shows(own, secrets)) found.code = own;
+    if (causes > 0) found.words = plainWords(redact(messageOf(one), secrets)).replace(/ *\[hidden\]$/, "");
     one = read(one, "cause") ?? firstInner(one);
   }
-  return [code, words].filter(Boolean).join(": ") || undefined;
+  return found;
 }
 
 /** Of an `AggregateError`: Node makes one without a message, if a name has several addresses and none answers. */
