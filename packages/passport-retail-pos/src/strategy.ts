@@ -42,6 +42,7 @@ type TokensVerify<First extends unknown[]> =
   | ((
       ...args: [...First, ...Tokens, params: TokenParams, profile: RetailPosProfile, done: VerifyDone]
     ) => VerifyResult);
+/** What passport-oauth2 gives its `verify` first. */
 type Tokens = [accessToken: string, refreshToken: string];
 
 declare global {

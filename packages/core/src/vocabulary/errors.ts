@@ -23,8 +23,11 @@ export interface RetailPosErrorDetails {
 
 /** What the token endpoint answered, if it did. */
 interface EndpointAnswer {
+  /** The HTTP status. */
   readonly endpointStatus?: number | undefined;
+  /** The OAuth error code (RFC 6749, section 5.2). */
   readonly error?: string | undefined;
+  /** The `error_description`, without control characters and secrets. */
   readonly errorDescription?: string | undefined;
 }
 

@@ -2,6 +2,7 @@ import { type Answer, jsonAnswer } from "../http/http.js";
 
 /** How many requests of one store are served in one window. One more is answered 429. */
 export interface RateLimit {
+  /** Requests of one store in one window. */
   limit: number;
   /** How long a window is, milliseconds. */
   windowMs: number;
