@@ -70,7 +70,7 @@ const HARMLESS_TO_THE_GRANT: ReadonlySet<unknown> = new Set([
   "temporarily_unavailable",
 ]);
 
-/** Of these, the ones that a request a little later does not meet any more. */
+/** Those of them that pass by themselves: a request a little later may succeed. */
 const PASSES: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unavailable"]);
 
 /**

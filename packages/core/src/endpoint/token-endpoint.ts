@@ -39,8 +39,8 @@ export interface TokenEndpoint {
 /** What else belongs to one renewal. */
 export interface RefreshExtra extends RefreshedAccess {
   /**
-   * Given what may still come, if there is no answer in time: tokens, for the service has ended the old refresh token
-   * by then (R4); or a 429, which holds whenever it comes.
+   * Called if there is no answer in time, with what may still come: tokens, because the service may have ended the old
+   * refresh token (R4); or a 429, which counts although it is late.
    */
   late?: Late;
 }
@@ -80,7 +80,7 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
       request(grants.refresh(domainPrefix, refreshToken, access), late),
   };
 
-  /** Sends one request, and calls `onRequest` once with its result. */
+  /** Sends one request, and tells the events of it once, with its result. */
   async function request(grant: TokenRequest, late?: Late): Promise<TokenAnswer> {
     const startedAt = Date.now();
     const beganAt = performance.now();

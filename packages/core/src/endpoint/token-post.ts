@@ -119,6 +119,6 @@ function withDeadline<T>(
   });
 }
 
-/** So many more times the deadline an answer may be late. */
+/** After the deadline, an answer is waited for this many times as long again. */
 export const LATE_TIMEOUT_FACTOR = 2;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

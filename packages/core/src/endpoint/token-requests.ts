@@ -24,7 +24,7 @@ export interface TokenRequest {
   readonly parseErrorResponse?: ExchangeExtra["parseErrorResponse"];
 }
 
-/** What an answer said that refuses: its status, and the OAuth error (RFC 6749, section 5.2) if it has one. */
+/** What an answer that refuses said: its status, and the OAuth error (RFC 6749, section 5.2) if it has one. */
 export interface Refusal {
   readonly endpointStatus: number;
   readonly error: string | undefined;

@@ -76,7 +76,7 @@ function expiryOf({ expires_in, expires }: Record<string, unknown>, requestedAt:
 /** Scope tokens with a space between (RFC 6749, section 3.3). */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
-/** No longer than anybody's list of permissions. */
+/** A bound on its length, because it is stored and shown. */
 function isScope(value: unknown): value is string {
   return typeof value === "string" && value.length <= 4096 && SCOPE.test(value);
 }

@@ -1,8 +1,8 @@
 import { RateLimitedError } from "../vocabulary/errors.js";
 
 /**
- * Over all retailers. Anybody can start logins and make callbacks with other domain prefixes, and each code goes to a
- * host that the callback named, which may not answer.
+ * Over all retailers. A stranger can start logins and make callbacks with other domain prefixes, and each code goes to
+ * a host that the callback named, which may not answer.
  */
 const MOST_UNDER_WAY = 256;
 const RETRY_AFTER_MS = 1000;

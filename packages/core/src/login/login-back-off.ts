@@ -5,8 +5,8 @@ import { RateLimitedError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
 
 /**
- * Keeps logins from using up what a connected store's renewals need (behaviour 7). Anybody can make a callback with a
- * made-up code and somebody else's domain prefix, and each costs that retailer's token endpoint a request.
+ * Keeps logins from using up what a connected store's renewals need (behaviour 7). A stranger can make a callback with
+ * a made-up code and another retailer's domain prefix, and each costs that retailer's token endpoint a request.
  * After a refused code the next one waits 1 s, doubling to 10 s.
  */
 export interface LoginBackOff extends LoginObserver {

@@ -73,7 +73,7 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
     if (queue?.waiting === 0) queues.delete(turn.retailer);
   }
 
-  /** Some runtimes end a request's work, `finally` included, when its client leaves. Such a login counts no longer. */
+  /** Some runtimes end a request's work, `finally` included, when its client leaves. Such a login is not counted. */
   function forgetOld(): void {
     const oldest = performance.now() - loginMayTakeMs;
     for (const turn of turns) {

@@ -1,15 +1,15 @@
 import { unref } from "./timers.js";
 
 /** How a wait ends for work that has come to a standstill. */
-export const ABANDONED: unique symbol = Symbol("stuck");
+export const ABANDONED: unique symbol = Symbol("abandoned");
 
-/** A step that takes longer than it may is looked at once more, after so long. */
-const LOOK_AGAIN_MS = 1000;
+/** After a step has taken longer than it may, the wait goes on for so long before it gives the work up. */
+const CHECK_AGAIN_MS = 1000;
 
 /**
- * How far work has come that others wait for. Some runtimes (Cloudflare Workers) end a request's work together with its
+ * Tells those who wait for work that the work is alive. Some runtimes (Cloudflare Workers) end a request's work together with its
  * answer: its promises never settle, and its timers never run. Those who wait see by a timer of their own that a step
- * takes longer than it may, and go on without it (behaviour 10). Newer runtimes reject their wait at once.
+ * takes longer than it may, and go on without it (behaviour 10). Newer runtimes reject such a wait at once.
  */
 export class Heartbeat {
   #step = 0;
@@ -33,21 +33,21 @@ export class Heartbeat {
   /**
    * Settles as the work does, or with {@link ABANDONED}. Keeps no process alive.
    *
-   * After this thread stood still, work that is alive may be overdue as well. So a step counts as stuck only if it is
-   * still the same a second later.
+   * After this thread stood still, work that is alive may be overdue as well. So work counts as abandoned only if its
+   * step is still the same a second later.
    *
    * @param isOwn whether the work itself failed with this error. If not, the runtime has ended the work.
    */
   wait<T>(work: Promise<T>, isOwn: (error: unknown) => boolean = always): Promise<T | typeof ABANDONED> {
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout>;
-      const look = (overdue?: number) => {
+      const check = (overdue?: number) => {
         const leftMs = this.#endsAt - performance.now();
-        if (leftMs > 0) timer = unref(setTimeout(look, leftMs));
+        if (leftMs > 0) timer = unref(setTimeout(check, leftMs));
         else if (overdue === this.#step) resolve(ABANDONED);
-        else timer = unref(setTimeout(look, LOOK_AGAIN_MS, this.#step));
+        else timer = unref(setTimeout(check, CHECK_AGAIN_MS, this.#step));
       };
-      look();
+      check();
       const over = () => clearTimeout(timer);
       work.then(over, over);
       work.then(resolve, (error) => (isOwn(error) ? reject(error) : resolve(ABANDONED)));
@@ -68,7 +68,7 @@ interface Work<T> {
 export class Once<T> {
   #work: Work<T> | undefined = undefined;
 
-  /** Whether the work is under way, or was and is stuck. */
+  /** Whether the work is under way, or was abandoned and has not been begun anew. */
   get isUnderWay(): boolean {
     return this.#work !== undefined;
   }
@@ -78,7 +78,7 @@ export class Once<T> {
   }
 
   /**
-   * Joins the work that is under way, or begins it at once. What is stuck is begun anew.
+   * Joins the work that is under way, or begins it at once. Abandoned work is begun anew.
    *
    * @param mayTakeMs how long the work may take until it is at its next step.
    */
@@ -86,7 +86,7 @@ export class Once<T> {
     return this.#work ? this.#joined(this.#work, mayTakeMs, begin) : this.#begun(mayTakeMs, begin);
   }
 
-  /** The end of the work that is under way now. Who calls {@link join} then joins only what began since. */
+  /** Waits for the work that is under way now. A {@link join} after that joins only work that began since. */
   async ended(): Promise<void> {
     if (this.#work) await this.#end(this.#work).catch(() => {});
   }

@@ -7,8 +7,8 @@ let isListening = false;
 /**
  * Pauses, and keeps no process alive.
  *
- * @returns whether the pause ended early because Node has nothing else to do and is about to end the process. What the
- * caller begins then keeps the process alive.
+ * @returns whether the pause ended early because Node has nothing else to do and is about to end the process. Work
+ * that the caller begins then keeps the process alive.
  */
 export function endsWithin(ms: number): Promise<boolean> {
   listen();

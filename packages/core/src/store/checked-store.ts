@@ -107,7 +107,7 @@ export function checkedStore(
   }
 }
 
-/** The error for a record that somebody edited. `load` of that retailer reports which field is wrong. */
+/** The error for a record that was edited by hand. `load` of that retailer reports which field is wrong. */
 function leftOut({ domainPrefix: name }: { domainPrefix: unknown }): StoreFailedError {
   if (!isDomainPrefix(name))
     return new StoreFailedError(

@@ -9,7 +9,7 @@ interface LockTurn {
   readonly heartbeat: Heartbeat | undefined;
 }
 
-/** How far the work has come that a lock is given, if core gave it. */
+/** The heartbeat of the work that core gives to a lock. */
 const heartbeatOf = new WeakMap<() => Promise<unknown>, Heartbeat>();
 
 /** For a lock around another: `wrapped` is that work, with something before or after it. */
@@ -65,7 +65,7 @@ function endOf({ heartbeat, over }: LockTurn): Promise<undefined | typeof ABANDO
  * Runs the work under the lock. It settles as the work does, as soon as the lock has sent its release to the database.
  * It does not wait for the answer to that; but a script may close its database next, so the release has to be sent.
  *
- * @param heartbeat how far the work has come: a memory lock gives the next caller its turn once it is stuck.
+ * @param heartbeat how far the work has come: a memory lock gives the next caller its turn once the work is abandoned.
  * @throws {StoreFailedError} the lock cannot be taken.
  */
 export function underLock<T>(

@@ -2,10 +2,10 @@ import { LONGEST_PAUSE_MS, longestPauseAfter } from "../platform/pauses.js";
 import { endsWithin } from "../platform/process-end.js";
 import { sleep, unref } from "../platform/timers.js";
 
-/** A process that has nothing else to do stays for so long. */
+/** How long a process that has nothing else to do stays alive to save. */
 const STAYS_MS = 30_000;
 
-/** Meanwhile it tries so often. */
+/** How often it tries meanwhile. */
 const AGAIN_MS = 3000;
 
 interface Saver {

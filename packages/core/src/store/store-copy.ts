@@ -60,7 +60,7 @@ export class StoreCopy {
     return isTaken;
   }
 
-  /** The store could not be asked: the copy is used on as if it had said the same. */
+  /** The store could not be asked: the copy stays in use, as if the store had said the same. */
   trust(now: number): void {
     this.#at = now;
   }

@@ -59,7 +59,7 @@ export function doingOf(operation: StoreOperation, domainPrefix: string | undefi
 /** Without a limit, some database clients queue commands as long as they have no connection. */
 const ANSWER_WITHIN_MS = 5_000;
 
-/** So long may a step take that loads and saves: a load and a save that both say nothing, and a little more. */
+/** The longest that a load and a save take together, if the store answers neither, and a little more. */
 export const STORE_MAY_TAKE_MS: number = 2 * ANSWER_WITHIN_MS + 1000;
 
 /**
