@@ -7,9 +7,10 @@ export const ABANDONED: unique symbol = Symbol("abandoned");
 const CHECK_AGAIN_MS = 1000;
 
 /**
- * Tells those who wait for work that the work is alive. Some runtimes (Cloudflare Workers) end a request's work together with its
- * answer: its promises never settle, and its timers never run. Those who wait see by a timer of their own that a step
- * takes longer than it may, and go on without it (behaviour 10). Newer runtimes reject such a wait at once.
+ * Tells those who wait for work that the work is alive. Some runtimes (Cloudflare Workers) end a request's work
+ * together with its answer: its promises never settle, and its timers never run. Those who wait see by a timer of their
+ * own that a step takes longer than it may, and go on without it (behaviour 10). Newer runtimes reject such a wait at
+ * once.
  */
 export class Heartbeat {
   #step = 0;

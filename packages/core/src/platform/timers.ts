@@ -8,7 +8,8 @@ export function unref(timer: Timer): Timer {
 
 /**
  * Runs the work after everything that is ready now, and in the order of the calls. The platform's own function as it
- * was when this module was loaded: code that waits for no time goes on, although a test has replaced the timers (behaviour 13).
+ * was when this module was loaded: code that waits for no time goes on, although a test has replaced the timers
+ * (behaviour 13).
  */
 export function soon(work: () => void): void {
   try {
