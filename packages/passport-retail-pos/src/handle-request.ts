@@ -16,28 +16,13 @@ import {
 } from "../../login/src/parts.js";
 import { guarded, wrapLogIn } from "./hooks/log-in.js";
 import { type AnyVerify, askVerify } from "./hooks/verify.js";
-import type { StrategySettings } from "./options.js";
+import type { LoginOptions } from "./options.js";
 import { absoluteCallbackUrl } from "./request/callback-url.js";
 import { callbackQueryOf, type Routes } from "./request/request-query.js";
 import { answerPrefetch, keepFromCaches } from "./request/response.js";
+import type { StrategySettings } from "./settings.js";
 import { checkSessionCookie, checkSessionStore } from "./state/session-check.js";
 import type { CallbackRoute, FinishedState, StateKeeper } from "./state-keeper.js";
-
-/** Options of `passport.authenticate("retail-pos", options)` for one login. */
-export interface LoginOptions {
-  /** The application's own state, any JSON: kept for the callback, never sent; comes back as `req.authInfo.state`. */
-  state?: unknown;
-  /**
-   * The callback URL of this login: https, or http on a loopback host; may be relative. It is kept for the callback.
-   */
-  callbackURL?: string | undefined;
-  /** Sent only if given; the service knows no scopes (R1). */
-  scope?: string | string[] | undefined;
-  /** Passport's: whether the login is kept in the session; default true. */
-  session?: boolean | undefined;
-  /** Passport's: puts the user on this property of the request, and logs nobody in. */
-  assignProperty?: string | undefined;
-}
 
 /** The settings of a strategy that its logins need. */
 export type ViewSettings = Pick<

@@ -5,11 +5,10 @@ export {
   type RetailPosProfile,
   type TokenParams,
 } from "@retail-pos/login";
-export type { LoginOptions } from "./handle-request.js";
 export type { StateMeta, StateStore } from "./hooks/state-store.js";
 export type { VerifyDone, VerifyResult } from "./hooks/verify.js";
 export type { LoginFailureCode, LoginFailureInfo } from "./login-failure.js";
-export type { RetailPosStrategyOptions } from "./options.js";
+export type { LoginOptions, RetailPosStrategyOptions } from "./options.js";
 export { required as "module.exports" } from "./require.js";
 export {
   RetailPosStrategy,

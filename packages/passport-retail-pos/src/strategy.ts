@@ -8,13 +8,14 @@ import type {
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { type Application, spentStates } from "../../login/src/parts.js";
-import { handleLogin, type LoginOptions, type LoginView, type ViewSettings } from "./handle-request.js";
+import { handleLogin, type LoginView, type ViewSettings } from "./handle-request.js";
 import { answerOfHook } from "./hooks/hook-answer.js";
 import { isSkipped, type SkipUserProfile } from "./hooks/skip-profile.js";
 import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./hooks/verify.js";
-import { checkOptions, type RetailPosStrategyOptions, type StrategySettings } from "./options.js";
+import type { LoginOptions, RetailPosStrategyOptions } from "./options.js";
 import { type Routes, routesOfLogins } from "./request/request-query.js";
 import { responseOf } from "./request/response.js";
+import { checkOptions, type StrategySettings } from "./settings.js";
 import { cookieJar } from "./state/cookie-jar.js";
 import { customState } from "./state/custom-state.js";
 import { ownStates } from "./state/own-states.js";
