@@ -18,7 +18,7 @@ const patience = 600_000;
 
 test.each([
   ["list", 1_000_000, { lines: 1_000_000, said: /^500,000 connected, .* 500,000 must log in again$/m }],
-  ["copy", 100_000, { lines: 3, said: /^100,000 copied$/m }],
+  ["copy", 100_000, { lines: 4, said: /^100,000 copied$/m }],
   ["reseal", 100_000, { lines: 8, said: /^Everything is under the key "new"/m }],
   ["disconnect --refused --yes", 200_000, { lines: 2, said: /^100,000 disconnected$/m }],
   ["renew-due", 100_000, { lines: 6, said: /^100,000 retailers seen$/m }],
