@@ -39,6 +39,7 @@ const PLANS: Record<string, string[][]> = {
   "passport-retail-pos": [
     ["hooks", "request", "state-keeper.ts", "login-failure.ts"],
     ["state", "options.ts"],
+    ["settings.ts"],
     ["handle-request.ts"],
     ["strategy.ts"],
     ["require.ts"],
