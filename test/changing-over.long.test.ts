@@ -28,7 +28,9 @@ const [WITHOUT, WRITE, READ, SEALED]: Step[] = [
 ];
 
 describe.each(engines.filter((engine) => engine !== "sqlite"))("under load, %s", (engine) => {
-  test("no request fails from plain to sealed records, nor on the way back", async () => {
+  test("no request fails from plain to sealed records, nor on the way back", {
+    timeout: 180_000,
+  }, async () => {
     const site = await deployed(engine);
     await site.deploy(WRITE);
     await site.deploy(READ);

@@ -277,7 +277,7 @@ describe("docs/frameworks/nextjs.md, with a log-out and a page for what failed,"
       'from "./session";',
       'from "./session";\nimport { failedPage, onFailure } from "./failed";',
     );
-    replace(client, "secret, onLogin }", "secret, onLogin, onFailure }");
+    replace(client, "client, onLogin }", "client, onLogin, onFailure }");
     const caught = /(?<=catch \(error\) \{\n)[^}]+/.exec(String(files.get(client)))?.[0] ?? "";
     replace(client, caught, String(additions.get("callApi")));
     const loading = "app/products/loading.tsx";

@@ -235,9 +235,9 @@ const start = (session) => ({
   session,
 });
 
+/** Without an address: the query is what a framework has parsed. */
 const callback = (session, query) => ({
   method: "GET",
-  url: "/callback",
   query,
   headers: { host: "app.example.net", cookie: "session=1" },
   session,

@@ -8,8 +8,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { root } from "../sources.js";
+
+const vitest = createRequire(createRequire(import.meta.url).resolve("vitest/package.json"));
+const viteVersion: string = vitest("vite/package.json").version;
 
 const made = ["node_modules", "dist", "data", "build", ".next", ".react-router"];
 
@@ -21,8 +25,9 @@ export function copyOut(example: string, copy: string, tarballs: ReadonlyMap<str
   });
   const file = join(copy, "package.json");
   const manifest = JSON.parse(readFileSync(file, "utf8"));
+  // Vite as in our lockfile: `npm ci` fails as long as the registry lacks an optional dependency of the newest one.
+  manifest.overrides = { vite: viteVersion };
   // Also what a package of ours brings along: the registry knows another version of it, or none yet.
-  manifest.overrides = {};
   for (const [ours, tarball] of tarballs) {
     const groups = [manifest.dependencies, manifest.devDependencies].filter((group) => ours in group);
     for (const group of groups.length > 0 ? groups : [manifest.overrides]) group[ours] = `file:${tarball}`;
