@@ -107,6 +107,20 @@ test("a name whose IPv4 addresses DNS did not tell in time stays in line", async
   expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
 
+test("of many names that DNS says are nowhere, twenty stay in line, and the others give their places up", async () => {
+  const forged = Array.from({ length: 40 }, (_, index) => exchangeAt(`a${index}`).catch((error) => error));
+  const given = await Promise.all(forged.slice(1, 20)); // one is looked up, the oldest of the others left
+  for (const error of given)
+    expect(error).toMatchObject({ cause: { message: expect.stringContaining("not looked up") } });
+  expect(asked.map(({ host }) => host)).toEqual(["a0.example"]);
+  for (let index = 0; index < 21; index += 1) {
+    await vi.waitUntil(() => asked.length === index + 1);
+    asked[index]?.answer(null);
+  }
+  const answers = await Promise.all([forged[0], ...forged.slice(20)]);
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 21 }, () => 200));
+});
+
 test("each name that waits has a resolver of its own", async () => {
   const forged = Promise.allSettled(["a", "b", "c"].map(exchangeAt));
   const { mock } = vi.mocked(dns.promises.Resolver.prototype.resolve4);

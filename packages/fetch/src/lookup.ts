@@ -4,11 +4,16 @@ import type { LookupFunction } from "node:net";
 /** By then core has given up the exchange: it waits so long by default. */
 const GIVEN_UP_MS = 10_000;
 
+/** Of the names in line that DNS knows not to be there; the oldest leave. Perhaps this machine alone knows some. */
+const MOST_ABSENT = 20;
+
 /** The name of this machine, and its children, perhaps with the dot of the root. */
 const LOCALHOST = /(^|\.)localhost\.?$/i;
 
 interface Lookup {
   readonly since: number;
+  /** DNS says that there is no such name. */
+  isAbsent: boolean;
   begin(): void;
   giveUp(): void;
 }
@@ -25,8 +30,8 @@ const NOT_THERE = ["ENODATA", "ENOTFOUND"];
  * would wait behind them.
  *
  * So that logins do not wait behind them either, a name that has to wait is asked for in DNS as well, and leaves the
- * line if it is there. Names that only the machine knows (`/etc/hosts`) stay in line. So does what names this machine
- * (RFC 6761, 6.3): whoever answers for DNS could name another one.
+ * line if it is there. Names that only the machine knows (`/etc/hosts`) stay in line, but not behind many that are
+ * nowhere. So does what names this machine (RFC 6761, 6.3): whoever answers for DNS could name another one.
  */
 export const oneAtATime: LookupFunction = (host, options, done) => {
   const answer: typeof done = (...answered) => {
@@ -36,6 +41,7 @@ export const oneAtATime: LookupFunction = (host, options, done) => {
   };
   const lookup: Lookup = {
     since: performance.now(),
+    isAbsent: false,
     begin() {
       try {
         dns.lookup(host, options, answer);
@@ -51,24 +57,36 @@ export const oneAtATime: LookupFunction = (host, options, done) => {
 
   async function leaveIfKnown(): Promise<void> {
     const addresses = await addressesInDns(host);
-    const [first] = addresses;
-    const place = waiting.indexOf(lookup);
-    if (!first || place < 0) return;
-    waiting.splice(place, 1);
+    const [first] = addresses ?? [];
+    if (addresses && !first) absent(lookup);
+    if (!addresses || !first || !leave(lookup)) return;
     if (options.all) done(null, addresses);
     else done(null, first.address, first.family);
   }
 };
 
+/** @returns whether it was in line. */
+function leave(lookup: Lookup): boolean {
+  const place = waiting.indexOf(lookup);
+  if (place >= 0) waiting.splice(place, 1);
+  return place >= 0;
+}
+
+function absent(lookup: Lookup): void {
+  lookup.isAbsent = true;
+  const [oldest, ...others] = waiting.filter(({ isAbsent }) => isAbsent);
+  if (oldest && others.length >= MOST_ABSENT && leave(oldest)) oldest.giveUp();
+}
+
 /**
- * None if DNS does not know the name, or does not answer: with IPv6 only, a machine with IPv4 only would reach nothing.
+ * Empty if DNS says that there is no such name; `undefined` if it does not answer: with IPv6 only, a machine with IPv4 only would reach nothing.
  * This asks the network only, and needs none of the threads of `dns.lookup`. Each name has a resolver of its own,
  * because a shared one waits for an answer only a little longer than it waited for the last ones.
  */
-async function addressesInDns(host: string): Promise<LookupAddress[]> {
+async function addressesInDns(host: string): Promise<LookupAddress[] | undefined> {
   const resolver = new dns.promises.Resolver({ timeout: 2000, tries: 1 });
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-  if (v4.status === "rejected" && !NOT_THERE.includes(v4.reason.code)) return [];
+  if (v4.status === "rejected" && !NOT_THERE.includes(v4.reason.code)) return undefined;
   return [
     ...(v4.status === "fulfilled" ? v4.value.map((address) => ({ address, family: 4 })) : []),
     ...(v6.status === "fulfilled" ? v6.value.map((address) => ({ address, family: 6 })) : []),

@@ -322,6 +322,26 @@ describe("exchanges of all retailers together", () => {
     expect((await pos.exchange("shop", "code")).access.value).toBe("access-shop-1");
   });
 
+  test("that wait for a lock are bounded, too", async () => {
+    const held = later<void>();
+    let waiting = 0;
+    const { pos } = start({
+      lock: async (_key, work) => {
+        waiting += 1;
+        await held.promise;
+        return work();
+      },
+    });
+    const outcomes = Array.from({ length: 3000 }, (_, at) =>
+      failureOf(pos.exchange(`made-up-${at}`, "code")),
+    );
+    const refused = await Promise.all(outcomes.slice(256));
+    expect(waiting).toBe(256);
+    for (const error of refused) expect(error).toMatchObject({ code: "rate_limited" });
+    held.resolve();
+    await Promise.all(outcomes.slice(0, 256).map((one) => one.catch(() => {})));
+  });
+
   test("do not stand before a renewal", async () => {
     const { pos, service, time, value, login } = start();
     await login();

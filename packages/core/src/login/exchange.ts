@@ -12,7 +12,6 @@ import { isStoreFailure, RateLimitedError, RetailerNotAcceptedError } from "../v
 import { limitOf } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 import { redirectUriOfLogin } from "./authorization-url.js";
-import { exchangesUnderWay } from "./exchanges-under-way.js";
 import type { LoginBackOff } from "./login-back-off.js";
 import { loginTurns } from "./login-turns.js";
 
@@ -32,7 +31,6 @@ export interface ExchangeOptions
 export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, retailers, versions, clock, events } = options;
   const turns = loginTurns(options);
-  const underWay = exchangesUnderWay(options.timeoutMs, clock);
 
   return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
     let retailer: DomainPrefix | undefined;
@@ -68,7 +66,7 @@ export function exchanges(options: ExchangeOptions) {
     const copy = retailers.get(retailer)?.set;
     const shown = copy ? [copy.access.value, copy.refreshToken] : [];
     try {
-      const answer = await underWay.count(() => endpoint.exchange(retailer, code, extra, shown));
+      const answer = await endpoint.exchange(retailer, code, extra, shown);
       backOff.succeeded(retailer, answer.rateLimit);
       loginBackOff.succeeded(retailer);
       return tokenSetFromCode(answer, retailer, versions);
@@ -89,7 +87,7 @@ export function exchanges(options: ExchangeOptions) {
   function throwIfLimited(retailer: DomainPrefix): void {
     const copy = retailers.get(retailer)?.set;
     const recorded = copy && limitOf(copy, clock());
-    const reason = backOff.limit(retailer) ?? recorded ?? loginBackOff.exchange(retailer) ?? underWay.limit();
+    const reason = backOff.limit(retailer) ?? recorded ?? loginBackOff.exchange(retailer);
     if (reason) throw reason;
   }
 

@@ -5,24 +5,28 @@ import { REQUEST_ENDS_WITHIN_MS } from "../tokens/renewals.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
 
-/** Runs the logins of one retailer one at a time, in all processes that share the lock (behaviour 7). */
+/**
+ * Runs the logins of one retailer one at a time, in all processes that share the lock (behaviour 7). A stranger can start
+ * any number, with any domain prefix, and each code goes to a host that its callback named, which may not answer.
+ * Renewals are not counted and not limited by it.
+ */
 export interface LoginTurns {
   /**
    * Runs the work of one login while no other login of the retailer runs.
    *
    * @param work tells the heartbeat how long its next step may take. If its runtime ends it, the next login begins.
-   * @throws {RateLimitedError} too many logins of this retailer are waiting.
+   * @throws {RateLimitedError} too many logins of this retailer, or of all, are under way.
    * @throws {TokenEndpointError} a login that this one waited for got no answer; this one's work was not run.
    * @throws {StoreFailedError} the lock could not be taken.
    */
   take<T>(retailer: DomainPrefix, work: (heartbeat: Heartbeat) => Promise<T>): Promise<T>;
 }
 
-/**
- * How many logins of one retailer may wait in this process. There is a bound because an attacker can start any number.
- */
-const MOST_WAITING = 100;
-/** The retry time of a login that was refused because too many wait. */
+/** Of one retailer in this process: those that wait for the lock, and the one that waits for an answer. */
+const MOST_OF_A_RETAILER = 100;
+/** Of all retailers: as many sockets, at most. */
+const MOST = 256;
+/** The retry time of a login that was refused because too many are under way. */
 const RETRY_AFTER_MS = 1000;
 
 /** A login that waits for its turn, or has it. */
@@ -50,7 +54,10 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
   async function take<T>(retailer: DomainPrefix, work: (heartbeat: Heartbeat) => Promise<T>): Promise<T> {
     forgetOld();
     const queue = queues.get(retailer) ?? { waiting: 0 };
-    if (queue.waiting >= MOST_WAITING) throw tooMany(retailer);
+    if (queue.waiting >= MOST_OF_A_RETAILER)
+      throw tooMany(retailer, `is asked by ${MOST_OF_A_RETAILER} logins already`);
+    if (turns.size >= MOST)
+      throw tooMany(retailer, `has to wait: ${MOST} logins of all retailers are under way`);
     queues.set(retailer, queue);
     queue.waiting += 1;
     const turn = { retailer, at: performance.now() };
@@ -94,9 +101,8 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
     }
   }
 
-  function tooMany(domainPrefix: DomainPrefix): RateLimitedError {
+  function tooMany(domainPrefix: DomainPrefix, why: string): RateLimitedError {
     const now = clock();
-    const why = `is asked by ${MOST_WAITING} logins already`;
     return new RateLimitedError(now + RETRY_AFTER_MS, now, undefined, { domainPrefix, why });
   }
 }
