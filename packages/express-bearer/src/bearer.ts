@@ -26,10 +26,10 @@ export function bearer<Req = Request>(
   const bearerOf = requestBearer(options);
   return async (request, res, next) => {
     const req = request as Request;
+    delete (req as Partial<typeof req>).retailPos; // a bearer before this one may have set it, and this one may fail
     try {
       const retailPos = await bearerOf(request, req);
       if (retailPos) req.retailPos = retailPos;
-      else delete (req as Partial<typeof req>).retailPos; // a bearer before this one may have set it
     } catch (error) {
       const headers = isRetailPosError(error) && !res.headersSent ? error.headers : undefined;
       for (const [name, value] of Object.entries(headers ?? {})) res.setHeader?.(name, value);

@@ -28,10 +28,10 @@ export function bearer<Route extends RouteGenericInterface = RouteGenericInterfa
 ): BearerHook {
   const bearerOf = requestBearer(options);
   return async (request) => {
+    delete (request as Partial<AnyRequest>).retailPos; // a bearer before this one may have set it, and this one may fail
     const retailPos = await bearerOf(request as FastifyRequest<Route>, request.raw);
     if (options.header) setInOwnHeaders(request, retailPos?.authorization);
     if (retailPos) request.retailPos = retailPos;
-    else delete (request as Partial<AnyRequest>).retailPos; // a bearer before this one may have set it
   };
 }
 

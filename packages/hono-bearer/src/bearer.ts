@@ -18,14 +18,14 @@ declare module "hono" {
 export function bearer(options: BearerOptions<Context>): MiddlewareHandler {
   const bearerOf = requestBearer(options);
   return async (c, next) => {
-    let found: RequestBearer | undefined;
+    // A bearer before this one may have set it, and this one may fail.
+    if (c.get("retailPos")) c.set("retailPos", undefined as unknown as RequestBearer);
     try {
-      found = await bearerOf(c, c.req.raw);
+      const retailPos = await bearerOf(c, c.req.raw);
+      if (retailPos) c.set("retailPos", retailPos);
     } catch (error) {
       throw asError(error);
     }
-    // Also if there is none: a bearer before this one may have set it, perhaps for another retailer.
-    if (found || c.get("retailPos")) c.set("retailPos", found as RequestBearer);
     await next();
   };
 }

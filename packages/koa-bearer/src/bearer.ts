@@ -22,9 +22,9 @@ export function bearer<Asked extends Context = Context>(
 ): (ctx: Asked, next: Next) => Promise<void> {
   const bearerOf = requestBearer(options);
   return async (ctx, next) => {
+    delete (ctx.state as Partial<typeof ctx.state>).retailPos; // a bearer before this one may have set it, and this one may fail
     const retailPos = await bearerOf(ctx, ctx.req);
     if (retailPos) ctx.state.retailPos = retailPos;
-    else delete (ctx.state as Partial<typeof ctx.state>).retailPos; // a bearer before this one may have set it
     await next();
   };
 }

@@ -86,9 +86,10 @@ export function requestBearer<Context>(
       bearer = new BearerOfRequest(client, await client.token());
     } catch (error) {
       if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw asError(error);
+    } finally {
+      // Also without a bearer: a header that the caller sent, or another bearer set, must not look like this one's.
+      if (header) setAuthorization(message, bearer?.authorization);
     }
-    // Also without a bearer: a header that the caller sent must not look like ours.
-    if (header) setAuthorization(message, bearer?.authorization);
     return bearer;
   };
 }
