@@ -21,6 +21,10 @@ export {
 } from "./vocabulary/token-set-versions.js";
 export { inPlainWords } from "./secrets/errors-without-secrets.js";
 
+// What every runtime should have
+export { base64url } from "./platform/base64url.js";
+export { BoundedMap } from "./platform/bounded-map.js";
+
 // Options of one's own
 export { refuseMisspelt } from "./settings/option-checks.js";
 export { redirectUri as checkedRedirectUri } from "./settings/addresses.js";

@@ -1,4 +1,5 @@
 import type { LoginObserver } from "../endpoint/token-requests.js";
+import { BoundedMap } from "../platform/bounded-map.js";
 import { longestPauseAfter } from "../platform/pauses.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
@@ -33,7 +34,7 @@ const RESERVED = "has little left of its rate limit, kept for renewals";
 const MOST_RETAILERS = 20_000;
 
 export function loginBackOff(clock: () => number): LoginBackOff {
-  const retailers = new Map<DomainPrefix, RetailerLogins>();
+  const retailers = new BoundedMap<DomainPrefix, RetailerLogins>(MOST_RETAILERS);
 
   return {
     exchange(domainPrefix) {
@@ -50,26 +51,17 @@ export function loginBackOff(clock: () => number): LoginBackOff {
       const isReserveLeft = !isReserve(rateLimit);
       const known = retailers.get(domainPrefix);
       if (!known && isReserveLeft) return; // logins of this retailer are not limited
-      remember(domainPrefix, { ...(known ?? NOTHING), rateLimit, seenAt: clock() });
+      retailers.set(domainPrefix, { ...(known ?? NOTHING), rateLimit, seenAt: clock() });
     },
     codeRefused(domainPrefix) {
       const known = retailers.get(domainPrefix) ?? NOTHING;
-      remember(domainPrefix, { ...known, refused: known.refused + 1, refusedAt: clock() });
+      retailers.set(domainPrefix, { ...known, refused: known.refused + 1, refusedAt: clock() });
     },
     succeeded(domainPrefix) {
       const known = retailers.get(domainPrefix);
       if (known) known.refused = 0;
     },
   };
-
-  function remember(domainPrefix: DomainPrefix, known: RetailerLogins): void {
-    retailers.delete(domainPrefix); // so that the newest is last
-    for (const oldest of retailers.keys()) {
-      if (retailers.size < MOST_RETAILERS) break;
-      retailers.delete(oldest);
-    }
-    retailers.set(domainPrefix, known);
-  }
 }
 
 const NOTHING: RetailerLogins = { seenAt: 0, refused: 0, refusedAt: 0 };

@@ -1,6 +1,7 @@
+import { BoundedMap } from "../platform/bounded-map.js";
 import type { CheckedStore } from "./checked-store.js";
 
-/** At this number the oldest tenth is dropped. Those keys can be claimed again. */
+/** Beyond it the oldest go; those keys can be claimed again. */
 const MOST_CLAIMS = 100_000;
 
 /**
@@ -9,28 +10,14 @@ const MOST_CLAIMS = 100_000;
  * @param clock epoch milliseconds.
  */
 export function claimsInMemory(clock: () => number): (key: string, forMs: number) => boolean {
-  const endsAtOf = new Map<string, number>();
-  let sweepAt = 1000;
+  const endsAtOf = new BoundedMap<string, number>(MOST_CLAIMS);
 
   return (key, forMs) => {
     const now = clock();
-    const endsAt = endsAtOf.get(key);
-    if (endsAt !== undefined && now < endsAt) return false;
-    if (endsAtOf.size >= sweepAt) sweep(now);
-    endsAtOf.delete(key); // so that the newest is last
+    if (now < (endsAtOf.get(key) ?? now)) return false;
     endsAtOf.set(key, now + forMs);
     return true;
   };
-
-  function sweep(now: number): void {
-    for (const [key, endsAt] of endsAtOf) if (endsAt <= now) endsAtOf.delete(key);
-    const most = endsAtOf.size < MOST_CLAIMS ? MOST_CLAIMS : 0.9 * MOST_CLAIMS; // not only one: the next sweep is far
-    for (const key of endsAtOf.keys()) {
-      if (endsAtOf.size <= most) break;
-      endsAtOf.delete(key);
-    }
-    sweepAt = Math.min(MOST_CLAIMS, Math.max(1000, 2 * endsAtOf.size));
-  }
 }
 
 /** A year. Some engines refuse much longer times. */

@@ -1,3 +1,4 @@
+import { base64url } from "../platform/base64url.js";
 import { checksum } from "../vocabulary/token-set-versions.js";
 
 /** The most retailers that one page may have. */
@@ -41,7 +42,7 @@ export function storePages(place: string): StorePages {
   };
 
   function cursorAt(position: string): string {
-    return `${base64url(position)}.${checksum(`${place}\n${position}`)}`;
+    return `${base64url(new TextEncoder().encode(position))}.${checksum(`${place}\n${position}`)}`;
   }
 
   function positionOf(cursor: unknown): string {
@@ -50,11 +51,6 @@ export function storePages(place: string): StorePages {
       throw new TypeError("cursor must be what list() gave, whole, of this store");
     return position;
   }
-}
-
-function base64url(text: string): string {
-  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
-  return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 function textIn(encoded: string): string | undefined {

@@ -1,4 +1,5 @@
-import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, longestPauseAfter } from "../platform/pauses.js";
+import { BoundedMap } from "../platform/bounded-map.js";
+import { FIRST_PAUSE_MS, longestPauseAfter } from "../platform/pauses.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, type RetailPosError, UnavailableError } from "../vocabulary/errors.js";
 import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
@@ -29,14 +30,11 @@ export interface Pause {
   readonly failures: number;
 }
 
-/** From this many retailers on, pauses that are over are removed. */
-const FIRST_SWEEP_AT = 1000;
-/** From this many unfinished pauses on, the oldest are dropped: each costs one more token request. */
+/** Beyond it the oldest are dropped: each costs one more token request. */
 const MOST_PAUSES = 20_000;
 
 export function backOff(clock: () => number): BackOff {
-  const pauses = new Map<DomainPrefix, Pause>();
-  let sweepAt = FIRST_SWEEP_AT;
+  const pauses = new BoundedMap<DomainPrefix, Pause>(MOST_PAUSES);
 
   return {
     pause: active,
@@ -50,20 +48,20 @@ export function backOff(clock: () => number): BackOff {
       const at = clock();
       const until = error instanceof RateLimitedError ? error.retryAt : at + pauseAfter(failures);
       const atLeast = error instanceof UnavailableError ? error.retryAt : until;
-      remember(domainPrefix, { at, until: Math.max(until, atLeast), error, failures });
+      pauses.set(domainPrefix, { at, until: Math.max(until, atLeast), error, failures });
     },
     succeeded(domainPrefix, rateLimit) {
       if (isLimited(domainPrefix)) return;
       pauses.delete(domainPrefix);
       const at = clock();
       if (rateLimit?.remaining === 0)
-        remember(domainPrefix, { at, until: retryAtOf(rateLimit, at), failures: 0 });
+        pauses.set(domainPrefix, { at, until: retryAtOf(rateLimit, at), failures: 0 });
     },
     storeFailed(domainPrefix) {
       const at = clock();
       if (active(domainPrefix)) return;
       const failures = pauses.get(domainPrefix)?.failures ?? 0;
-      remember(domainPrefix, { at, until: at + FIRST_PAUSE_MS, failures });
+      pauses.set(domainPrefix, { at, until: at + FIRST_PAUSE_MS, failures });
     },
   };
 
@@ -77,24 +75,6 @@ export function backOff(clock: () => number): BackOff {
     const pause = pauses.get(domainPrefix);
     if (!pause) return undefined;
     return pause.at <= now && now < pause.until ? pause : undefined;
-  }
-
-  function remember(domainPrefix: DomainPrefix, pause: Pause): void {
-    if (pauses.size >= sweepAt) sweep();
-    pauses.set(domainPrefix, pause);
-  }
-
-  /** A pause that ended longer ago than the longest lasts is of no use, not even its number of failures. */
-  function sweep(): void {
-    const now = clock();
-    for (const [domainPrefix, { at, until }] of pauses) {
-      if (now < at || now >= until + LONGEST_PAUSE_MS) pauses.delete(domainPrefix);
-    }
-    for (const domainPrefix of pauses.keys()) {
-      if (pauses.size <= MOST_PAUSES / 2) break;
-      pauses.delete(domainPrefix);
-    }
-    sweepAt = Math.max(FIRST_SWEEP_AT, 2 * pauses.size);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { RetailPos } from "@retail-pos/core";
+import { base64url } from "@retail-pos/core/authoring";
 import type { Application } from "../values/application.js";
-import { base64url, bytesOf, fromBase64url } from "../values/bytes.js";
+import { bytesOf, fromBase64url } from "../values/bytes.js";
 
 /** Seals the cookie of one login, so that nobody reads or changes it, and opens it again. */
 export interface Seal {

@@ -1,4 +1,5 @@
 import type { RetailPos } from "@retail-pos/core";
+import { BoundedMap } from "@retail-pos/core/authoring";
 import { applicationOf } from "../values/application.js";
 import { hashOf } from "../values/bytes.js";
 import { isInTime, LIFETIME_MS, type PendingLogin } from "./pending-logins.js";
@@ -35,7 +36,7 @@ export function isOpen(login: PendingLogin, spent: SpentStates, now: number): bo
 }
 
 function newSpentStates(client: RetailPos): SpentStates {
-  const spent = new Set<string>();
+  const spent = new BoundedMap<string, true>(MOST_SPENT);
   const { identity } = applicationOf(client);
 
   return {
@@ -44,14 +45,8 @@ function newSpentStates(client: RetailPos): SpentStates {
       if (spent.has(state)) return false;
       const hash = await hashOf(`${identity}\n${state}`); // a store may be shared by two services, for staging
       const isFirst = (await client.claim(`login/${hash}`, SPENT_FOR_MS)) === true;
-      remember(state);
+      spent.set(state, true);
       return isFirst;
     },
   };
-
-  function remember(state: string): void {
-    const [oldest] = spent;
-    if (spent.size >= MOST_SPENT && oldest !== undefined) spent.delete(oldest);
-    spent.add(state);
-  }
 }

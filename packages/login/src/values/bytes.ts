@@ -1,12 +1,9 @@
+import { base64url } from "@retail-pos/core/authoring";
+
 // Text and bytes without Node's Buffer: WebCrypto works on bytes, cookies and addresses hold text.
 
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
-}
-
-export function base64url(bytes: Uint8Array): string {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 
 /** The bytes; `undefined` if {@link base64url} cannot have made the text. */

@@ -1,6 +1,7 @@
+import { BoundedMap } from "@retail-pos/core/authoring";
 import type { Request } from "express";
 import { alreadyUsed, hashOf, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
-import { answerOfHook, type HookCall } from "../hooks/hook-answer.js";
+import { answerOfHook } from "../hooks/hook-answer.js";
 import type { StateMeta, StateStore } from "../hooks/state-store.js";
 import type { CallbackRoute, StateKeeper } from "../state-keeper.js";
 
@@ -17,19 +18,20 @@ export function customState(
   spent: SpentStates,
 ): StateKeeper {
   /** The `redirect_uri` of each state, which is kept as its hash. */
-  const issued = new Map<string, string>();
+  const issued = new BoundedMap<string, string>(MOST_ISSUED);
   const isKnown = async (state: string) => issued.has(await hashOf(state)) && !spent.has(state);
 
   return {
     async issue(req, { appState, redirectUri }) {
-      const [state] = await answerOf("store", store.store, 2, (done) => {
-        const meta = metaOf(redirectUri);
-        if (store.store.length === 5) return store.store(req, undefined, appState, meta, done);
-        if (store.store.length === 4) return store.store(req, appState, meta, done);
-        if (store.store.length === 3) return store.store(req, meta, done);
-        return store.store(req, done);
+      const meta = metaOf(redirectUri);
+      const given =
+        { 5: [undefined, appState, meta], 4: [appState, meta], 3: [meta] }[store.store.length] ?? [];
+      const [state] = await answerOfHook({
+        name: "The state store's store",
+        ask: (done) => store.store(req, ...given, done),
+        takesDone: store.store.length !== 1, // `(...args)` declares none, and may call back
       });
-      if (typeof state === "string") remember(await hashOf(state), redirectUri);
+      if (typeof state === "string") issued.set(await hashOf(state), redirectUri);
       return { state: state as string }; // its shape is checked where the authorization URL is made
     },
     of: (req, route) => ({
@@ -49,35 +51,15 @@ export function customState(
   /** @throws {LoginFailure} the store does not know the state. */
   async function verify(req: Request, state: string, route: CallbackRoute) {
     const redirectUri = issued.get(await hashOf(state)) ?? route.redirectUri();
-    const [ok, appState] = await answerOf("verify", store.verify, 3, (done) =>
-      store.verify.length === 4
-        ? store.verify(req, state, metaOf(redirectUri), done)
-        : store.verify(req, state, done),
-    );
+    const given = store.verify.length === 4 ? [metaOf(redirectUri)] : [];
+    const [ok, appState] = await answerOfHook({
+      name: "The state store's verify",
+      ask: (done) => store.verify(req, state, ...given, done),
+      takesDone: ![1, 2].includes(store.verify.length),
+    });
     if (!ok) throw new LoginFailure("state_unknown", reasonIn(appState));
     return { appState, redirectUri };
   }
-
-  function remember(hash: string, redirectUri: string): void {
-    const [oldest] = issued.keys();
-    if (issued.size >= MOST_ISSUED && oldest !== undefined) issued.delete(oldest);
-    issued.set(hash, redirectUri);
-  }
-}
-
-/**
- * Waits for the store's callback or promise.
- *
- * @param least the number of parameters with which a function declares `done`; `(...args)` has none, and may call back.
- */
-function answerOf(
-  name: string,
-  { length }: { length: number },
-  least: number,
-  ask: HookCall["ask"],
-): Promise<unknown[]> {
-  const takesDone = length === 0 || length >= least;
-  return answerOfHook({ name: `The state store's ${name}`, ask, takesDone });
 }
 
 function reasonIn(info: unknown): string {
