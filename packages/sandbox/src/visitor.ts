@@ -53,7 +53,7 @@ export function newVisitor(
 }
 
 function keep(line: string, cookies: Map<string, string>): void {
-  const [, name = "", value = "", attributes = ""] = /^([^=;]+)=([^;]*)(.*)$/.exec(line) ?? [];
+  const [, name = "", value = "", attributes = ""] = /^([^=;]+)=([^;]*)(;.*)?$/.exec(line) ?? [];
   const maxAge = /; *max-age=(-?\d+)/i.exec(attributes)?.[1];
   const expires = /; *expires=([^;]+)/i.exec(attributes)?.[1];
   const isOver = maxAge === undefined ? Date.parse(expires ?? "") <= Date.now() : Number(maxAge) <= 0;

@@ -90,11 +90,10 @@ function cookiesFrom(named: string | undefined, env: World["env"], url: URL): st
     throw new WrongUse("--cookie-env takes the name of an environment variable, not what it holds");
   if (isReadableOnTheWay(url))
     throw new WrongUse("--cookie-env wants an https address: over http others could read the cookie");
-  const cookies =
-    env[named]
-      ?.replace(/^cookie:/i, "")
-      .replace(/;?\s*$/, "")
-      .trim() ?? "";
+  const cookies = (env[named] ?? "")
+    .replace(/^cookie:/i, "")
+    .trim()
+    .replace(/;$/, "");
   if (!cookies.split(/; ?/).every((pair) => COOKIE.test(pair)))
     throw new WrongUse(
       `the environment variable ${named} does not hold a Cookie header: name=value; name=value`,

@@ -85,8 +85,5 @@ function decodedOnce(text: string): string {
 
 /** Removes matrix parameters, a query, and characters that servers drop; an ideographic dot becomes a dot. */
 function withoutTrimmings(part: string): string {
-  return part
-    .replace(/[;?#\0].*$/s, "")
-    .replace(UNSEEN, "")
-    .replace(/[\u3002\uff61]/g, ".");
+  return (part.split(/[;?#\0]/, 1)[0] as string).replace(UNSEEN, "").replace(/[\u3002\uff61]/g, ".");
 }

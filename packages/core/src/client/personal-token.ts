@@ -40,7 +40,7 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
   const isTemplate = typeof baseUrl === "string" && baseUrl.includes("{domain_prefix}");
   const address = isTemplate
     ? baseUrlOf(baseUrl)(domainPrefix)
-    : secureUrl("baseUrl", baseUrl).href.replace(/\/+$/, "");
+    : secureUrl("baseUrl", baseUrl).href.replace(/(?<!\/)\/+$/, "");
   const access = Object.freeze(redactedAccess({ value: token }));
   const clientOf = retailerClients({
     sharesOrigin: isTemplate ? sharesOrigin(baseUrl) : isSegmentOf(domainPrefix, address),

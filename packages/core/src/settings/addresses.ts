@@ -5,6 +5,8 @@ import { ifNone, refuseStrayCharacters } from "./option-checks.js";
 export interface Addresses {
   /** The consent page, for the retailer's browser (4.1); `undefined` in a program without logins. */
   readonly connectUrl: string | undefined;
+  /** {base_url} with `{domain_prefix}` in it, without a trailing slash. */
+  readonly template: string;
   /** {base_url} of one retailer, without a trailing slash. */
   baseUrl(domainPrefix: DomainPrefix): string;
   /** Whether all retailers have one origin: `{domain_prefix}` is a segment of the path. */
@@ -20,9 +22,11 @@ export function tokenUrl(baseUrl: string): string {
 
 /** @throws {TypeError} naming `authUrl` or `baseUrl`. */
 export function addressesAt(authUrl: unknown, baseUrl: unknown): Addresses {
+  const ofRetailer = baseUrlOf(baseUrl);
   return {
     connectUrl: authUrl === undefined ? undefined : connectUrlOf("authUrl", authUrl),
-    baseUrl: baseUrlOf(baseUrl),
+    template: ofRetailer(PLACEHOLDER as DomainPrefix),
+    baseUrl: ofRetailer,
     sharesOrigin: sharesOrigin(baseUrl as string),
   };
 }
@@ -135,5 +139,5 @@ function isLoopback(hostname: string): boolean {
 }
 
 function withoutTrailingSlash(path: string): string {
-  return path.replace(/\/+$/, "");
+  return path.replace(/(?<!\/)\/+$/, "");
 }

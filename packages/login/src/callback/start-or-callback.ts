@@ -39,7 +39,9 @@ export function isCallbackPath(path: string | undefined, redirectUri: string): b
 const BASE = "http://localhost";
 
 function plainPath(path: string): string {
-  return decoded(path).toLowerCase().replace(/\/+$/, "");
+  return decoded(path)
+    .toLowerCase()
+    .replace(/(?<!\/)\/+$/, "");
 }
 
 function decoded(path: string): string {

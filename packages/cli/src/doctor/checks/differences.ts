@@ -10,11 +10,14 @@ export function differences(registered: string, sent: string): string[] {
 const partNames = ["scheme", "host", "port", "path", "query", "fragment"] as const;
 type Part = (typeof partNames)[number];
 
+/** RFC 3986, appendix B. */
+const PARTS = /^([^:/?#]*:)?(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?/s;
+
 /** By its letters: a URL object would make one of two spellings, and the service compares letters. */
 function partsOf(address: string): Record<Part, string> {
-  const [, scheme = "", host = "", port = "", path = "", query = "", fragment = ""] =
-    /^([^:/?#]*:)?(?:\/\/(\[[^\]]*\]|[^:/?#]*))?(:[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address) ?? [];
-  return { scheme, host, port, path, query, fragment };
+  const [, scheme = "", authority = "", path = "", query = "", fragment = ""] = PARTS.exec(address) ?? [];
+  const [port = ""] = /:\d*$/.exec(authority) ?? [];
+  return { scheme, host: authority.slice(0, authority.length - port.length), port, path, query, fragment };
 }
 
 function difference(part: Part, was: string, is: string): string[] {
