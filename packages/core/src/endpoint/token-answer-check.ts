@@ -1,4 +1,4 @@
-import { withoutSecrets } from "../secrets/errors-without-secrets.js";
+import { plainWords, withoutSecrets } from "../secrets/errors-without-secrets.js";
 import { redact } from "../secrets/redact.js";
 import {
   ClientRefusedError,
@@ -121,12 +121,16 @@ function withoutSecretScope(response: TokenResponse, secrets: readonly string[])
   return scope === undefined || redact(scope, long) === scope ? response : rest;
 }
 
-/** Makes the service's text safe for a log line: short, printable, and without secrets. */
+/**
+ * Makes the service's text safe for a log line: short, printable, without secrets and without words that may be encoded
+ * ones. Of a text with escapes in it, which may spell a secret, only plain words stay.
+ */
 function plainText(value: unknown, secrets: readonly string[]): string | undefined {
   if (typeof value !== "string" || value === "") return undefined;
-  // Twice: cleaning may turn other blanks into those that a secret has.
-  const cleaned = printable(redact(value, secrets));
-  return redact(cleaned, [...secrets, ...secrets.map(printable)]).slice(0, 200);
+  // Cleaned first: other blanks may stand for those that a secret has.
+  const redacted = redact(printable(value), [...secrets, ...secrets.map(printable)]);
+  const cleaned = redacted.replace(/[\w+/=-]{16,}/g, (word) => (/\d/.test(word) ? "[hidden]" : word));
+  return (/[&%\\]/.test(cleaned) ? plainWords(cleaned) : cleaned).slice(0, 200);
 }
 
 function printable(text: string): string {

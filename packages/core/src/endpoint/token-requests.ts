@@ -40,7 +40,7 @@ export interface ExchangeExtra {
   /**
    * May turn an error answer (neither 2xx nor 429) into another error. For `undefined` or `null`, core throws its own.
    */
-  parseErrorResponse?: (body: string, status: number) => Error | null | undefined;
+  parseErrorResponse?: ((body: string, status: number) => Error | null | undefined) | undefined;
 }
 
 export interface TokenRequestOptions {

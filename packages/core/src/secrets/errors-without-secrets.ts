@@ -1,5 +1,5 @@
 import { redact, shows } from "./redact.js";
-import { contentsOf, read } from "./texts-in-error.js";
+import { read, textsIn } from "./texts-in-error.js";
 
 /**
  * Makes an error safe to throw, to keep as a `cause` or to give to an observer.
@@ -8,7 +8,7 @@ import { contentsOf, read } from "./texts-in-error.js";
  * and stack frames, in which the secrets are replaced.
  */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
-  const contents = contentsOf(error);
+  const contents = textsIn(error);
   if (contents !== undefined && !shows(contents, secrets)) return error;
   const hide = (text: unknown) => redact(String(text), secrets);
   const code = read(error, "code");
@@ -38,7 +38,8 @@ export function rootCause(error: unknown, secrets: readonly string[]): { code?: 
   for (let causes = 0; causes <= MOST_CAUSES && one !== undefined; causes += 1) {
     const own = read(one, "code");
     if (typeof own === "string" && CODE.test(own) && !shows(own, secrets)) found.code = own;
-    if (causes > 0) found.words = plainWords(redact(messageOf(one), secrets)).replace(/ *\[hidden\]$/, "");
+    if (causes > 0)
+      found.words = plainWords(redact(messageOf(one), secrets)).replace(/(?<! ) *\[hidden\]$/, "");
     one = read(one, "cause") ?? firstInner(one);
   }
   return found;
@@ -71,7 +72,8 @@ export function inPlainWords(error: unknown): Error {
   });
 }
 
-function plainWords(text: string): string {
+/** Those of at most 14 letters. All others might be tokens. */
+export function plainWords(text: string): string {
   const words = text
     .trim()
     .split(/\s+/)

@@ -1,73 +1,54 @@
 /** An error with more objects than this is not searched; core then assumes that it shows a secret. */
 const MOST_OBJECTS = 50_000;
 
-/**
- * Everything that can be read from a value or printed of it, as one text; `undefined` if a part cannot be read.
- */
-export function contentsOf(value: unknown): string | undefined {
+/** All texts that can be read from an error, as one; `undefined` if a part cannot be read. */
+export function textsIn(error: unknown): string | undefined {
+  const texts: string[] = [];
+  const seen = new Set<unknown>();
+  const waiting = [error];
   try {
-    return [...textsIn(value), ...printed(value), asJson(value)].join("\n");
+    while (waiting.length > 0) {
+      const value = waiting.pop();
+      if (!isObject(value)) texts.push(String(value));
+      else if (!seen.has(value)) {
+        if (seen.add(value).size > MOST_OBJECTS) return undefined;
+        waiting.push(...partsOf(value));
+      }
+    }
+    return texts.join("\n");
   } catch {
     return undefined;
   }
-}
-
-/** All texts that can be reached from a value. @throws if something cannot be read. */
-function textsIn(root: unknown): string[] {
-  const texts: string[] = [];
-  const seen = new Set<object>();
-  const waiting = [root];
-  while (waiting.length > 0) {
-    const value = waiting.pop();
-    if (!isObject(value)) texts.push(String(value));
-    else if (!seen.has(value)) {
-      seen.add(value);
-      if (seen.size > MOST_OBJECTS) throw new Error("too much to look at");
-      const bytes = bytesOf(value);
-      if (bytes) texts.push(new TextDecoder().decode(bytes));
-      else for (const part of partsOf(value)) waiting.push(part);
-    }
-  }
-  return texts;
 }
 
 function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-function bytesOf(value: object): Uint8Array | undefined {
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  const isShared = typeof SharedArrayBuffer === "function" && value instanceof SharedArrayBuffer;
-  return isShared ? new Uint8Array(value).slice() : undefined;
-}
-
 /** The names and values of its properties, and the contents of the platform's own objects. */
-function* partsOf(value: object): Generator<unknown> {
-  for (const key of Reflect.ownKeys(value)) {
-    yield key;
-    yield read(value, key);
-  }
-  if (value instanceof Map || value instanceof Set) for (const entry of value.entries()) yield* entry;
-  if (value instanceof Error) yield* inherited(value);
+function partsOf(value: object): unknown[] {
+  if (ArrayBuffer.isView(value))
+    return [new TextDecoder().decode(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))];
+  const own = Reflect.ownKeys(value).flatMap((key) => [key, read(value, key)]);
+  if (value instanceof Map || value instanceof Set) return [...own, ...[...value.entries()].flat()];
+  if (value instanceof Error) return [...own, ...inherited(value)];
   const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  // Their contents can only be read asynchronously.
-  if (kind === "Blob" || kind === "File") throw new Error("cannot be read now");
-  if (kind === "Request" && read(value, "body")) throw new Error("cannot be read now");
-  if (kind === "Headers" || kind === "FormData" || kind === "URLSearchParams") {
-    for (const entry of (value as Headers).entries()) yield* entry;
-  }
-  if (kind === "Request" || kind === "Response") yield* [read(value, "url"), read(value, "headers")];
-  if (kind === "URL") yield read(value, "href");
+  if (kind === "Headers" || kind === "FormData" || kind === "URLSearchParams")
+    return [...own, ...[...(value as Headers).entries()].flat()];
+  if (kind === "Request" || kind === "Response") return [...own, read(value, "url"), read(value, "headers")];
+  return kind === "URL" ? [...own, read(value, "href")] : own;
 }
 
 /** The values of the getters of an error's own classes. */
-function* inherited(error: Error): Generator<unknown> {
-  let prototype = Object.getPrototypeOf(error);
-  while (prototype !== null && prototype !== Error.prototype && prototype !== Object.prototype) {
-    for (const key of Reflect.ownKeys(prototype)) if (key !== "constructor") yield read(error, key);
-    prototype = Object.getPrototypeOf(prototype);
-  }
+function inherited(error: Error): unknown[] {
+  const values: unknown[] = [];
+  for (
+    let one = Object.getPrototypeOf(error);
+    one && one !== Error.prototype;
+    one = Object.getPrototypeOf(one)
+  )
+    if (one !== Object.prototype) values.push(...Reflect.ownKeys(one).map((key) => read(error, key)));
+  return values;
 }
 
 /** A property; `undefined` if its getter throws, because then it shows nothing. */
@@ -76,21 +57,5 @@ export function read(value: unknown, key: string | symbol): unknown {
     return Object(value)[key];
   } catch {
     return undefined;
-  }
-}
-
-/** The value as the console prints it, with and without its own `inspect` method: either may show more. */
-function printed(value: unknown): string[] {
-  const print = globalThis.process?.getBuiltinModule?.("node:util")?.inspect; // other runtimes have none
-  if (!print) return [];
-  const all = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
-  return [print(value, all), print(value, { ...all, customInspect: false, getters: true })];
-}
-
-function asJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "";
-  } catch {
-    return ""; // for example circular: then it has no JSON
   }
 }
