@@ -4,7 +4,7 @@
 // are in the glossary of docs/architecture.md.
 
 // Login and tokens
-export { type RetailPos, retailPos } from "./retail-pos.js";
+export { type RetailPos, type RetailPosApplication, retailPos } from "./retail-pos.js";
 export type { RenewDueAsk, RenewDueReport } from "./fleet/renew-due.js";
 export type { RetailPosOptions } from "./settings/options.js";
 export type { AcceptRetailer } from "./settings/options.js";

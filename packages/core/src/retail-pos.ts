@@ -21,8 +21,22 @@ import type { TokenSet } from "./vocabulary/token-set.js";
 import { versionsOf } from "./vocabulary/token-set-versions.js";
 import type { TokenSource } from "./vocabulary/token-source.js";
 
+/** What tells an application from all others. */
+export interface RetailPosApplication {
+  /** The registered client id (2.1). */
+  readonly clientId: string;
+  /** The consent page, `{auth_url}/connect` (4.1); `undefined` if `authUrl` was left out. */
+  readonly authorizationUrl: string | undefined;
+  /** `{base_url}`, with `{domain_prefix}` in it. */
+  readonly baseUrl: string;
+  /** The registered `redirect_uri`; `undefined` if each login names one. */
+  readonly redirectUri: string | undefined;
+}
+
 /** Login, tokens and calls for all retailers of one application. */
 export interface RetailPos {
+  /** Which application this client belongs to, as configured. No secret is in it. */
+  readonly application: RetailPosApplication;
   /**
    * The address to send the retailer's browser to (4.1).
    *
@@ -139,6 +153,12 @@ export function retailPos(options: RetailPosOptions): RetailPos {
   const clientOf = retailerClients({ fetch, renews: true, sharesOrigin: addresses.sharesOrigin });
 
   return {
+    application: {
+      clientId,
+      authorizationUrl: addresses.connectUrl,
+      baseUrl: addresses.template,
+      redirectUri: checked.redirectUri,
+    },
     authorizationUrl: (state, more) => authorizationUrl(checked, state, more),
     exchange,
     connect: tokens.connect,

@@ -162,6 +162,7 @@ async function twoProcesses(
 function asClass(client: RetailPos): RetailPos {
   class Client {
     readonly inner = client;
+    readonly application = client.application;
     authorizationUrl(...args: Parameters<RetailPos["authorizationUrl"]>) {
       return this.inner.authorizationUrl(...args);
     }
