@@ -18,6 +18,6 @@ export { type NodeHandlerOptions, nodeHandler, type WebHandler } from "./node-ha
 // The protocol, for other frameworks
 export { type LoginFlow, type LoginFlowOptions, loginFlow } from "./flow.js";
 export type { LoginStart } from "./pending/start-login.js";
-export type { LoginOutcome, LoginRefusal, LoginSuccess } from "./callback/login-outcome.js";
+export type { FailedLogin, LoginOutcome, LoginRefusal, LoginSuccess } from "./callback/login-outcome.js";
 export type { LoginFailureCode } from "./failures/login-failure.js";
 export type { RetailPosLogin, RetailPosProfile, TokenParams } from "./callback/finished-login.js";

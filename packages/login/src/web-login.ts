@@ -4,7 +4,7 @@ import { acceptCallback, type CallbackStates, callbackStates } from "./callback/
 import { queryIn } from "./callback/callback-query.js";
 import { exchangeCode } from "./callback/exchange-code.js";
 import { loginOf, type RetailPosLogin } from "./callback/finished-login.js";
-import { failureOf } from "./callback/login-outcome.js";
+import { type FailedLogin, failureOf } from "./callback/login-outcome.js";
 import { isCallback } from "./callback/start-or-callback.js";
 import { loginCookies, type Visit } from "./cookies/login-cookie-jar.js";
 import { secretsIn } from "./cookies/sealed-cookie.js";
@@ -72,19 +72,9 @@ export interface LoginEvent extends VerifyEvent {
 }
 
 /** A login that failed. */
-export interface FailureEvent {
+export interface FailureEvent extends FailedLogin {
   /** The callback. */
   readonly request: Request;
-  /** Why the login failed: a `LoginFailureCode`, or the `code` of core's error. */
-  readonly code: string;
-  /** The HTTP status to answer with. */
-  readonly status: number;
-  /** For the log: what happened, and what to check. It contains no text that a stranger can choose. */
-  readonly message: string;
-  /** Headers for the answer, `Retry-After` for example. */
-  readonly headers: Record<string, string>;
-  /** Core's error, if it has more details. */
-  readonly error?: unknown;
 }
 
 /** The two handlers of a login, from `Request` to `Response`. */

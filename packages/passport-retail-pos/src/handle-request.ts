@@ -1,10 +1,8 @@
-import type { TokenSet } from "@retail-pos/core";
 import type { RetailPosProfile } from "@retail-pos/login";
 import type { Request } from "express";
 import OAuth2Strategy from "passport-oauth2";
 import {
   acceptCallback,
-  type Callback,
   type CallbackStates,
   exchangeCode,
   isCrossSiteEmbed,
@@ -24,30 +22,28 @@ import type { StrategySettings } from "./settings.js";
 import { checkSessionCookie, checkSessionStore } from "./state/session-check.js";
 import type { CallbackRoute, FinishedState, StateKeeper } from "./state-keeper.js";
 
-/** The settings of a strategy that its logins need. */
-export type ViewSettings = Pick<
-  StrategySettings,
-  "client" | "redirectUri" | "callbackURL" | "logFailure" | "logSession"
->;
-
-/** The strategy as one login sees it: the five actions are its own, and it can change nothing that logins share. */
-export interface LoginView extends ViewSettings {
+/** What all logins of a strategy share. */
+export interface SharedByLogins extends StrategySettings {
   readonly states: StateKeeper;
   readonly routes: Routes;
-  readonly trustProxy: boolean;
-  readonly scope: string | string[] | undefined;
-  readonly scopeSeparator: string;
   readonly verify: AnyVerify;
-  readonly passReqToCallback: boolean;
+}
+
+/** Passport's actions on one request. */
+export interface Actions {
+  success(user: unknown, info: object): unknown;
+  fail(info: unknown, status?: number): void;
+  redirect(url: string, status?: number): void;
+  error(error: unknown): unknown;
+}
+
+/** The strategy as one login sees it, with a subclass's hooks. */
+export interface LoginView extends SharedByLogins, Actions {
   authorizationParams(options: LoginOptions): object;
   tokenParams(options: LoginOptions): object;
   /** Only if a subclass has its own. */
   readonly parseErrorResponse: ((body: string, status: number) => Error | null) | undefined;
   profileOf(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile>;
-  success(user: unknown, info: object): unknown;
-  fail(info: unknown, status?: number): void;
-  redirect(url: string, status?: number): void;
-  error(error: unknown): unknown;
 }
 
 /** How a login ends. */
@@ -82,9 +78,11 @@ function reportTo({ error: pass }: LoginView, req: Request, error: unknown): voi
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
   try {
-    const redirectUri = options.callbackURL ?? view.callbackURL ?? view.redirectUri;
+    const given = options.callbackURL ?? view.callbackURL;
+    const redirectUri = given ?? view.redirectUri;
     const route: CallbackRoute = {
-      redirectUri: () => redirectUriOf(view, req, options),
+      redirectUri: () =>
+        given === undefined ? redirectUri : absoluteCallbackUrl(given, req, view.trustProxy),
       isConnecting: options.assignProperty !== undefined,
     };
     const states = view.states.of(req, route);
@@ -109,12 +107,6 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     view.logFailure({ code, message });
     return { act: () => view.fail({ code, message }, status) };
   }
-}
-
-/** The `redirect_uri` of a login that starts with this request. */
-function redirectUriOf(view: LoginView, req: Request, options: LoginOptions): string {
-  const given = options.callbackURL ?? view.callbackURL;
-  return given === undefined ? view.redirectUri : absoluteCallbackUrl(given, req, view.trustProxy);
 }
 
 /** `next(undefined)` and `next("route")` would go on as if the login had succeeded. */
@@ -167,7 +159,11 @@ async function finish(
   states: CallbackStates<FinishedState>,
 ): Promise<Outcome> {
   const { callback, kept } = await acceptCallback(callbackQueryOf(req), states);
-  const tokens = await exchange(view, options, callback, kept.redirectUri);
+  const tokens = await exchangeCode(view.client, callback, {
+    params: Object.fromEntries(textsIn(view.tokenParams(options))),
+    redirectUri: kept.redirectUri,
+    parseErrorResponse: view.parseErrorResponse,
+  });
   const profile = await view.profileOf(tokens.access.value, profileOf(tokens.domainPrefix));
   const login = loginOf(tokens, profile);
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
@@ -190,21 +186,6 @@ function refusedBy(user: unknown): string {
 /** The `info` that `done` was called with; a text becomes its message. */
 function asInfo(info: unknown): object {
   return typeof info === "object" || info === undefined ? { ...info } : { message: info };
-}
-
-/** 4.2, with what a subclass's hooks add. @throws {LoginFailure | RetailPosError} */
-async function exchange(
-  view: LoginView,
-  options: LoginOptions,
-  callback: Callback,
-  redirectUri: string,
-): Promise<TokenSet> {
-  const { parseErrorResponse } = view;
-  return exchangeCode(view.client, callback, {
-    params: Object.fromEntries(textsIn(view.tokenParams(options))),
-    redirectUri,
-    ...(parseErrorResponse && { parseErrorResponse }),
-  });
 }
 
 /** The parameters that a hook adds. */

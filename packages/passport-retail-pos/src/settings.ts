@@ -8,6 +8,7 @@ import {
   secretsIn,
   sessionLog,
 } from "../../login/src/parts.js";
+import type { SkipUserProfile } from "./hooks/skip-profile.js";
 import type { StateStore } from "./hooks/state-store.js";
 import {
   type ClientOptions,
@@ -29,6 +30,11 @@ export interface StrategySettings {
   /** Of the cookies. */
   readonly secrets: readonly SealSecret[];
   readonly clock: () => number;
+  readonly scope: string | string[] | undefined;
+  readonly scopeSeparator: string;
+  readonly skipUserProfile: SkipUserProfile | undefined;
+  readonly passReqToCallback: boolean;
+  readonly trustProxy: boolean;
   readonly logFailure: (failure: { code: string; message: string }) => void;
   readonly logSession: (problem: string) => void;
 }
@@ -96,6 +102,11 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
     store: stateStore(store),
     secrets: secretsIn(secret, client),
     clock: options.clock ?? Date.now,
+    scope: options.scope,
+    scopeSeparator: options.scopeSeparator ?? " ",
+    skipUserProfile: options.skipUserProfile,
+    passReqToCallback: options.passReqToCallback === true,
+    trustProxy: options.proxy === true,
     logFailure: failureLog(options.logFailures),
     logSession: sessionLog(options.logFailures),
   };
@@ -143,7 +154,7 @@ function callbackUrl(value: unknown): string {
     throw new TypeError(`callbackURL must be a URL, exactly as registered${none}`);
   }
   if (URL.canParse(value)) return checkedRedirectUri("callbackURL", value);
-  const isHost = /^[^./?#][^/?#]*\.[^/?#]*\//.test(value); // "app.example.com/callback"
+  const isHost = /^[^./?#]+\.[^/?#]*\//.test(value); // "app.example.com/callback"
   if (isHost || /[\s#]/.test(value) || !URL.canParse(value, NO_REQUEST))
     throw new TypeError(
       "callbackURL must begin with https://, or with / if it is relative; it has no fragment",

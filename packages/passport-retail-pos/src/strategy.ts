@@ -8,12 +8,12 @@ import type {
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { type Application, spentStates } from "../../login/src/parts.js";
-import { handleLogin, type LoginView, type ViewSettings } from "./handle-request.js";
+import { type Actions, handleLogin, type LoginView, type SharedByLogins } from "./handle-request.js";
 import { answerOfHook } from "./hooks/hook-answer.js";
-import { isSkipped, type SkipUserProfile } from "./hooks/skip-profile.js";
+import { isSkipped } from "./hooks/skip-profile.js";
 import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./hooks/verify.js";
 import type { LoginOptions, RetailPosStrategyOptions } from "./options.js";
-import { type Routes, routesOfLogins } from "./request/request-query.js";
+import { Routes } from "./request/request-query.js";
 import { responseOf } from "./request/response.js";
 import { checkOptions, type StrategySettings } from "./settings.js";
 import { cookieJar } from "./state/cookie-jar.js";
@@ -75,20 +75,6 @@ declare module "passport" {
   }
 }
 
-/** passport-oauth2's own fields, which its types leave out. */
-interface BaseFields {
-  _scope: string | string[] | undefined;
-  _scopeSeparator: string;
-  _trustProxy: boolean | undefined;
-  _verify: AnyVerify;
-  _passReqToCallback: boolean | undefined;
-  _stateStore: StateKeeper;
-  _loadUserProfile(accessToken: string, done: (error?: unknown, profile?: unknown) => void): unknown;
-}
-
-/** Passport's actions on one request. */
-type Actions = Pick<LoginView, "success" | "fail" | "redirect" | "error"> & { pass(): void };
-
 /**
  * Log in with store. Checks state and domain prefix before a secret goes anywhere, trades the code at
  * the token endpoint of the retailer who logged in, and keeps the tokens in {@link client} once verify
@@ -100,9 +86,8 @@ type Actions = Pick<LoginView, "success" | "fail" | "redirect" | "error"> & { pa
 export class RetailPosStrategy extends OAuth2Strategy {
   /** The client that keeps the tokens: the one given, or the one made from the options. */
   readonly client: RetailPos;
-  private readonly settings: ViewSettings;
-  private readonly routes: Routes = routesOfLogins();
-  private readonly skipUserProfile: SkipUserProfile | undefined;
+  /** In a function, because a strategy can be printed, and some of the settings are secrets. */
+  private readonly shared: () => SharedByLogins;
 
   /**
    * @param verify `(login)` returning a user, maybe as a promise, or `(login, done)`; passport-oauth2's
@@ -116,8 +101,8 @@ export class RetailPosStrategy extends OAuth2Strategy {
   constructor(options: WithRequest, verify: TokensVerify<[req: Request]>);
   constructor(options: RetailPosStrategyOptions, verify: AnyVerify) {
     const settings = checkOptions(options);
-    styleOf(verify, options.passReqToCallback === true);
-    const { client, application, redirectUri, callbackURL, sessionKey } = settings;
+    styleOf(verify, settings.passReqToCallback);
+    const { client, application, callbackURL, sessionKey } = settings;
     super(
       {
         authorizationURL: application.authorizationUrl,
@@ -128,25 +113,19 @@ export class RetailPosStrategy extends OAuth2Strategy {
         callbackURL,
         sessionKey,
         scope: options.scope,
-        scopeSeparator: options.scopeSeparator,
-        proxy: options.proxy,
-        passReqToCallback: options.passReqToCallback as false,
       },
       verify,
     );
     this.name = "retail-pos";
     this.client = client;
-    const { logFailure, logSession } = settings; // and none of the secrets: a strategy can be printed
-    this.settings = { client, redirectUri, callbackURL, logFailure, logSession };
-    this.skipUserProfile = options.skipUserProfile;
+    const shared = { ...settings, verify, states: keeperOf(settings), routes: new Routes() };
+    this.shared = () => shared;
     this._oauth2.useAuthorizationHeaderforGET(true); // a hook's own calls must not carry the bearer in a URL
-    this.base._stateStore = keeperOf(settings, options.proxy === true);
   }
 
   /** Starts a login, or finishes one if the request is the service's callback. */
   override authenticate(req: Request, options: LoginOptions = {}): void {
-    // The actions are read at once: authenticate(instance) writes every request's onto one object.
-    void handleLogin(this.viewOf(this as unknown as Actions), req, options ?? {});
+    void handleLogin(this.view(), req, options ?? {});
   }
 
   /** The profile of one login; a subclass may fetch a richer one, and gets the default one from `super.userProfile`. */
@@ -154,29 +133,19 @@ export class RetailPosStrategy extends OAuth2Strategy {
     done(null, (this as { profile?: RetailPosProfile }).profile);
   }
 
-  private get base(): BaseFields {
-    return this as unknown as BaseFields;
-  }
-
-  private viewOf({ success, fail, redirect, error }: Actions): LoginView {
-    const { base } = this;
+  /** The actions are read at once: authenticate(instance) writes every request's onto one object. */
+  private view(): LoginView {
+    const { success, fail, redirect, error } = this as unknown as Actions;
     return {
-      ...this.settings,
-      states: base._stateStore,
-      routes: this.routes,
-      trustProxy: base._trustProxy === true,
-      scope: base._scope,
-      scopeSeparator: base._scopeSeparator,
-      verify: base._verify,
-      passReqToCallback: base._passReqToCallback === true,
+      ...this.shared(),
       authorizationParams: (options) => this.authorizationParams(options),
       tokenParams: (options) => this.tokenParams(options),
       parseErrorResponse: this.ownErrorParser(),
       profileOf: (accessToken, byDefault) => this.loadProfile(accessToken, byDefault),
-      success: (user, info) => success.call(this, user, info),
-      fail: (info, status) => fail.call(this, info, status),
-      redirect: (...where) => redirect.apply(this, where),
-      error: (problem) => error.call(this, problem),
+      success: success.bind(this),
+      fail: fail.bind(this),
+      redirect: redirect.bind(this),
+      error: error.bind(this),
     };
   }
 
@@ -196,11 +165,11 @@ export class RetailPosStrategy extends OAuth2Strategy {
 
   /** Runs the hook on an object of this login's own, from which `super.userProfile` takes the default. */
   private async loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
-    if (await isSkipped(this.skipUserProfile, accessToken)) return byDefault;
-    const own: { base: BaseFields } = Object.create(this, { profile: { value: byDefault } });
+    if (await isSkipped(this.shared().skipUserProfile, accessToken)) return byDefault;
+    const own: RetailPosStrategy = Object.create(this, { profile: { value: byDefault } });
     const [profile] = await answerOfHook({
       name: "userProfile",
-      ask: (done) => own.base._loadUserProfile(accessToken, done),
+      ask: (done) => own.userProfile(accessToken, done),
       takesDone: this.userProfile.length !== 1,
     });
     return (profile ?? byDefault) as RetailPosProfile;
@@ -208,8 +177,8 @@ export class RetailPosStrategy extends OAuth2Strategy {
 }
 
 /** A state store of the application's own; else a cookie for each login, where the response is in reach. */
-function keeperOf(settings: StrategySettings, trustProxy: boolean): StateKeeper {
-  const { client, application, secrets, redirectUri, sessionKey, store, clock } = settings;
+function keeperOf(settings: StrategySettings): StateKeeper {
+  const { client, application, secrets, redirectUri, sessionKey, store, clock, trustProxy } = settings;
   const spent = spentStates(client);
   if (store !== undefined && store !== "session") {
     const metaOf = (callbackURL: string) => ({

@@ -65,9 +65,7 @@ export function callbackStates<Found extends FoundLogin>({
 }: KeptLogins<Found>): CallbackStates<Found & { login: PendingLogin }> {
   return {
     isKnown: async (state) => (await find(state)).login !== undefined,
-    async check(state) {
-      await underWay(state);
-    },
+    check: async (state) => void (await underWay(state)),
     async spend(state) {
       const found = await underWay(state);
       if (!(await spent.spend(state))) throw alreadyUsed();

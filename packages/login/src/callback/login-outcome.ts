@@ -18,25 +18,29 @@ export interface LoginSuccess {
 }
 
 /** Nobody logged in. */
-export interface LoginRefusal {
+export interface LoginRefusal extends FailedLogin {
   /** Tells it from {@link LoginSuccess}. */
   readonly ok: false;
-  /** Why: one of the login's reasons, or core's. */
+  /** The text to keep for this browser from now on; `undefined` if it has no other login under way. */
+  readonly pending: string | undefined;
+}
+
+/** Why a login failed. */
+export interface FailedLogin {
+  /** One of the login's reasons, or core's. */
   readonly code: LoginFailureCode | RetailPosErrorCode;
   /** The HTTP status to answer with. */
   readonly status: number;
-  /** What happened, and what to look at. Nothing in it comes from a stranger. */
+  /** For the log: what happened, and what to check. It contains no text that a stranger can choose. */
   readonly message: string;
   /** Headers for the answer, `Retry-After` for example. */
   readonly headers: Record<string, string>;
   /** Core's error, if one says more. */
   readonly error?: unknown;
-  /** The text to keep for this browser from now on; `undefined` if it has no other login under way. */
-  readonly pending: string | undefined;
 }
 
 /** Why a login ended, by the error that ended it. */
-export function failureOf(error: unknown): Omit<LoginRefusal, "ok" | "pending"> {
+export function failureOf(error: unknown): FailedLogin {
   if (error instanceof LoginFailure) {
     const { code, status, message, cause } = error;
     return { code, status, message, headers: {}, ...(cause !== undefined && { error: cause }) };

@@ -94,7 +94,8 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
         const name = await nameOf(owner, state, isSecure);
         const cookies = cookiesIn(visit.cookie).filter((cookie) => cookie.name === name);
         if (cookies.length === 0) continue;
-        const login = await firstOpened(seal, cookies.slice(0, MOST_OF_A_NAME));
+        const all = await Promise.all(cookies.slice(0, MOST_OF_A_NAME).map((cookie) => opened(seal, cookie)));
+        const login = all.find((one) => one !== undefined);
         if (!isSecure && login && !comesBackPlain(visit, login)) continue;
         return {
           login: loginWith(state, login ? [login] : []),
@@ -161,15 +162,6 @@ async function nameOf(owner: string, state: string, isSecure: boolean): Promise<
 async function opened(seal: Seal, { name, value }: Cookie): Promise<PendingLogin | undefined> {
   const text = await seal.open(name, value);
   return text === undefined ? undefined : pendingLoginsIn([JSON.parse(text)])[0];
-}
-
-/** The first of these cookies of one name that can be opened. */
-async function firstOpened(seal: Seal, cookies: readonly Cookie[]): Promise<PendingLogin | undefined> {
-  for (const cookie of cookies) {
-    const login = await opened(seal, cookie);
-    if (login) return login;
-  }
-  return undefined;
 }
 
 const NOT_THIS_ONE =

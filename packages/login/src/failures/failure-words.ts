@@ -28,11 +28,7 @@ export const OF_ANOTHER_PERSON: string =
 
 const wordsWith =
   (action: FailureWords["action"]) =>
-  (title: string, text: string): FailureWords => ({
-    title,
-    text,
-    action,
-  });
+  (title: string, text: string): FailureWords => ({ title, text, action });
 const [logIn, wait, home] = [wordsWith("log_in"), wordsWith("wait"), wordsWith("home")];
 
 const OUT_OF_REACH = wait(

@@ -1,5 +1,6 @@
 import type { Request } from "express";
 import {
+  type Arrival,
   hasParameter,
   isCallback,
   isCallbackPath,
@@ -37,45 +38,37 @@ export function callbackQueryOf(req: Request): Query {
   );
 }
 
-/** Tells the starts of one strategy's logins from their callbacks. */
-export interface Routes {
+/** Callback URLs whose path is remembered. An application may have one for each of its tenants. */
+const MOST_PATHS = 1_000;
+
+/**
+ * Tells the starts of one strategy's logins from their callbacks. A visit of the callback's own path without any
+ * parameter may be the start of a login, if one route serves both. If logins with this callback were seen to start
+ * elsewhere, it is a callback that lost its query on the way: a new login would come back the same, for ever.
+ */
+export class Routes {
+  readonly #withStartsElsewhere = new Set<string>();
+
   /**
    * Whether a request is a callback.
    *
    * @param redirectUri absolute, or relative to the request.
    * @param isKnown whether a login with this state came along with the request.
    */
-  isCallback(
-    req: Request,
-    redirectUri: string,
-    isKnown: (state: string) => boolean | Promise<boolean>,
-  ): Promise<boolean>;
+  async isCallback(req: Request, redirectUri: string, isKnown: Arrival["isKnown"]): Promise<boolean> {
+    const [query, path] = [queryOf(req), addressOf(req)?.pathname];
+    if (await isCallback({ query, path, redirectUri, isKnown })) return true;
+    return (
+      isCallbackPath(path, redirectUri) && (isFormPost(req) || this.#withStartsElsewhere.has(redirectUri))
+    );
+  }
+
   /** Notes where a login was started. */
-  started(req: Request, redirectUri: string): void;
-}
-
-/** Callback URLs whose path is remembered. An application may have one for each of its tenants. */
-const MOST_PATHS = 1_000;
-
-/**
- * A visit of the callback's own path without any parameter may be the start of a login, if one route serves both. If
- * logins with this callback were seen to start elsewhere, it is a callback that lost its query on the way: a new login
- * would come back the same, for ever.
- */
-export function routesOfLogins(): Routes {
-  const withStartsElsewhere = new Set<string>();
-
-  return {
-    async isCallback(req, redirectUri, isKnown) {
-      const [query, path] = [queryOf(req), addressOf(req)?.pathname];
-      if (await isCallback({ query, path, redirectUri, isKnown })) return true;
-      return isCallbackPath(path, redirectUri) && (isFormPost(req) || withStartsElsewhere.has(redirectUri));
-    },
-    started(req, redirectUri) {
-      const isElsewhere = !isCallbackPath(addressOf(req)?.pathname, redirectUri);
-      if (isElsewhere && withStartsElsewhere.size < MOST_PATHS) withStartsElsewhere.add(redirectUri);
-    },
-  };
+  started(req: Request, redirectUri: string): void {
+    const isElsewhere = !isCallbackPath(addressOf(req)?.pathname, redirectUri);
+    if (isElsewhere && this.#withStartsElsewhere.size < MOST_PATHS)
+      this.#withStartsElsewhere.add(redirectUri);
+  }
 }
 
 /** The service may answer with a form, if the application has asked for `response_mode=form_post`. */
