@@ -2,6 +2,7 @@ import { checkSignal, unlessAborted } from "../platform/abort.js";
 import { soon } from "../platform/timers.js";
 import type { CheckedStore } from "../store/checked-store.js";
 import { StoreFailedError } from "../vocabulary/errors.js";
+import { type Tell, tellStoreFailed } from "../vocabulary/events.js";
 import type { RetailerStatus } from "../vocabulary/retailer-status.js";
 
 const PAGE = 500;
@@ -15,20 +16,20 @@ type Arrange = (page: readonly RetailerStatus[]) => readonly RetailerStatus[];
 /**
  * All retailers in a store, page by page.
  *
- * @param failed called if the list does not end; the store reports other failures itself.
+ * @param tell told if the list does not end; the store reports other failures itself.
  * @param arranged puts the retailers of one page in order; default: as the store lists them.
  * @throws {TypeError} the store cannot list.
  */
 export function pagesThrough(
   store: CheckedStore,
   signal: AbortSignal | undefined,
-  failed: (error: StoreFailedError) => void,
+  tell: Tell,
   arranged: Arrange = (page) => page,
 ): AsyncGenerator<RetailerStatus, void, void> {
   const { list } = store;
   checkSignal(signal);
   if (!list) throw new TypeError("store has no list(): its retailers cannot be asked for");
-  return pages(list, signal, failed, arranged);
+  return pages(list, signal, tell, arranged);
 }
 
 /**
@@ -45,12 +46,12 @@ export function shuffled<T>(all: readonly T[]): T[] {
 async function* pages(
   list: NonNullable<CheckedStore["list"]>,
   signal: AbortSignal | undefined,
-  failed: (error: StoreFailedError) => void,
+  tell: Tell,
   arranged: Arrange,
 ): AsyncGenerator<RetailerStatus, void, void> {
-  const isKnownCursor = loopDetector();
-  const isKnownPage = loopDetector();
   let cursor: string | undefined;
+  const seen = new Set<string>();
+  const isSeen = (step: string) => seen.size === seen.add(step).size;
   let empty = 0;
   do {
     signal?.throwIfAborted();
@@ -62,36 +63,16 @@ async function* pages(
     }
     empty = page.retailers.length === 0 ? empty + 1 : 0;
     cursor = page.cursor;
+    // Each retailer is listed once, so a page that comes again shows a loop, too.
+    const ends = [page.retailers.at(0), page.retailers.at(-1)].map((status) => status?.domainPrefix);
     const isLoop =
-      cursor !== undefined &&
-      (isKnownCursor(cursor) || (empty === 0 && isKnownPage(namesOf(page.retailers))));
+      cursor !== undefined && (isSeen(`cursor ${cursor}`) || (empty === 0 && isSeen(`page ${ends}`)));
     if (empty > MOST_EMPTY_PAGES || isLoop) {
       const error = new StoreFailedError("list", "The store's list() does not come to an end");
-      failed(error);
+      tellStoreFailed(tell, error);
       throw error;
     }
   } while (cursor !== undefined);
 }
 
-/** Names a page. Each retailer is listed once, so a repeated page shows a loop. */
-function namesOf(retailers: readonly RetailerStatus[]): string {
-  return retailers.map(({ domainPrefix }) => domainPrefix).join();
-}
-
 const nextTick = () => new Promise<void>((resolve) => soon(resolve));
-
-/** Finds a loop of any length in a list, with only one step in memory (Brent's algorithm). */
-function loopDetector(): (step: string) => boolean {
-  let remembered: string | undefined;
-  let [steps, until] = [0, 1];
-  return (step) => {
-    if (step === remembered) return true;
-    steps += 1;
-    if (steps === until) {
-      remembered = step;
-      until *= 2;
-      steps = 0;
-    }
-    return false;
-  };
-}

@@ -53,13 +53,13 @@ export function dueRenewals(
   retailers: KnownRetailers,
   renewals: Renewals,
 ): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
-  const { store, events } = deps;
+  const { store, tell } = deps;
   const { isDue, renewIfDue } = dueRetailers(deps, renewals);
 
   return async (ask = {}) => {
     const { concurrency, signal, ...due } = checkRenewDueAsk(ask);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
-    const fleet = pagesThrough(store, signal, events.storeFailed, shuffled);
+    const fleet = pagesThrough(store, signal, tell, shuffled);
     let isAtEnd = false;
     let isCut = false;
 

@@ -64,27 +64,16 @@ function optionLike(
   );
 }
 
-/** Whether two names differ by a typing mistake. The same letters in another order always count as a mistake. */
-function isAlmost(ours: string, plain: string): boolean {
-  const most = plain.length > 6 ? 2 : 1;
-  const isMixedUp = [...ours].sort().join() === [...plain].sort().join();
-  return ours === `${plain}ms` || isMixedUp || changesBetween(ours, plain) <= most;
+/** Whether two names differ by a typing mistake: one letter too many or too few, or the same letters in another order. */
+function isAlmost(ours: string, given: string): boolean {
+  const sorted = (name: string) => [...name].sort().join();
+  const lacksOne = (short: string, long: string) =>
+    [...long].some((_, at) => long.slice(0, at) + long.slice(at + 1) === short);
+  return (
+    ours === `${given}ms` || sorted(ours) === sorted(given) || lacksOne(ours, given) || lacksOne(given, ours)
+  );
 }
 
 function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, "");
-}
-
-/** How many letters have to be added, removed or replaced to turn one text into the other (Levenshtein). */
-function changesBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [index, letter] of [...one].entries()) {
-    const next = [index + 1];
-    for (let at = 1; at <= other.length; at += 1) {
-      const exchanged = (row[at - 1] ?? 0) + (letter === other[at - 1] ? 0 : 1);
-      next.push(Math.min(exchanged, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }

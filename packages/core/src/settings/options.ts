@@ -224,6 +224,8 @@ export const ELSEWHERE: Readonly<Record<string, keyof RetailPosOptions>> = {
   authorizationurl: "authUrl",
   callbackurl: "redirectUri",
   callbackuri: "redirectUri",
+  redirecturl: "redirectUri",
+  fetcher: "fetch",
   tokenstore: "store",
 };
 
