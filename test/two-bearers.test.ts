@@ -18,7 +18,7 @@ const first = {
 } as const;
 const failing: RetailPos = {
   ...retailPos({ baseUrl: "https://{domain_prefix}.example", clientId: "id", clientSecret: "secret" }),
-  retailer: () => ({ token: () => Promise.reject(new ReconnectRequiredError()) }) as never,
+  retailer: () => ({ token: () => Promise.reject(new ReconnectRequiredError("refused")) }) as never,
 };
 const second = { client: failing, retailer: () => "other-shop", header: true };
 const seen = { code: "reconnect_required", retailer: null, authorization: null };

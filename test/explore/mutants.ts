@@ -197,12 +197,9 @@ const COMPARISONS: readonly Mutant[] = [
     "if (refusedAt === undefined || !isLimited(set, now)) return undefined;",
     "if (refusedAt === undefined || isLimited(set, now)) return undefined;",
   ),
-  swapped(
-    "a refusal is told with each hourly try",
-    "if (refusedBefore === undefined) events.reconnectRequired(cached.domainPrefix);",
-    "events.reconnectRequired(cached.domainPrefix);",
-    { story: "refused" },
-  ),
+  swapped("a refusal is told with each hourly try", "if (refusedBefore === undefined) tell({", "tell({", {
+    story: "refused",
+  }),
   swapped(
     "a process whose clock is behind shortens the pause of the others",
     "const limitedUntil = laterLimit(stored, nextTryAt, now);",

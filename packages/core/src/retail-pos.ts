@@ -15,7 +15,7 @@ import { memoryStore } from "./store/memory-store.js";
 import { backOff as newBackOff } from "./tokens/renewal-back-off.js";
 import { storedTokens } from "./tokens/stored-tokens.js";
 import { parseDomainPrefix } from "./vocabulary/domain-prefix.js";
-import { tokenEvents } from "./vocabulary/events.js";
+import { teller } from "./vocabulary/events.js";
 import type { RetailerStatus } from "./vocabulary/retailer-status.js";
 import type { TokenSet } from "./vocabulary/token-set.js";
 import { versionsOf } from "./vocabulary/token-set-versions.js";
@@ -141,12 +141,12 @@ export interface RetailPos {
 export function retailPos(options: RetailPosOptions): RetailPos {
   const checked = checkOptions(options);
   const { addresses, clientId, clock, observe, fetch, lock = memoryLock() } = checked;
-  const events = tokenEvents(observe, clock);
+  const tell = teller(observe, clock);
   const versions = versionsOf(clientId);
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
-  const endpoint = tokenEndpoint({ ...checked, events, logins: loginBackOff });
-  const store = checkedStore(checked.store ?? memoryStore(), versions, events.storeFailed);
-  const deps = { ...checked, store, lock, events, versions, endpoint, backOff };
+  const endpoint = tokenEndpoint({ ...checked, tell, logins: loginBackOff });
+  const store = checkedStore(checked.store ?? memoryStore(), versions, tell);
+  const deps = { ...checked, store, lock, tell, versions, endpoint, backOff };
   const tokens = storedTokens(deps);
   const { retailers, renewals } = tokens;
   const exchange = exchanges({ ...deps, retailers, loginBackOff, isShared: checked.lock !== undefined });
@@ -170,7 +170,7 @@ export function retailPos(options: RetailPosOptions): RetailPos {
       return clientOf(domainPrefix, addresses.baseUrl(domainPrefix), source);
     },
     status: tokens.status,
-    retailers: (ask) => pagesThrough(store, ask?.signal, events.storeFailed),
+    retailers: (ask) => pagesThrough(store, ask?.signal, tell),
     renewDue: dueRenewals(deps, retailers, renewals),
     claim: clientClaims(store, clientId, clock),
     secretFor: derivedSecrets(clientId, checked.clientSecret),

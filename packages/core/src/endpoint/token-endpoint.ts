@@ -1,6 +1,6 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError } from "../vocabulary/errors.js";
-import type { TokenEvents } from "../vocabulary/events.js";
+import type { Tell } from "../vocabulary/events.js";
 import { parseRateLimit, type RateLimit, retryAfterOf, retryAtOf } from "../vocabulary/rate-limit.js";
 import { failureOf, usableResponse } from "./token-answer-check.js";
 import { type HttpAnswer, type PostOptions, post } from "./token-post.js";
@@ -67,11 +67,11 @@ type SentAt = Pick<TokenAnswer, "requestedAt" | "beganAt">;
 export interface TokenEndpointOptions extends TokenRequestOptions, PostOptions {
   clock: () => number;
   /** Told of each request, once it is over. */
-  events?: Pick<TokenEvents, "tokenRequest">;
+  tell?: Tell;
 }
 
 export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
-  const { clock, events, logins } = options;
+  const { clock, tell, logins } = options;
   const grants = tokenRequests(options);
 
   return {
@@ -86,7 +86,8 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
     const beganAt = performance.now();
     let status: number | undefined;
     const report = (error?: unknown) =>
-      events?.tokenRequest({
+      tell?.({
+        type: "token_request",
         domainPrefix: grant.domainPrefix,
         grant: grant.type,
         startedAt,

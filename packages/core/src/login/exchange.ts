@@ -9,6 +9,7 @@ import { recordRetryAfter } from "../tokens/renewal-failures.js";
 import { REQUEST_ENDS_WITHIN_MS } from "../tokens/renewals.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isStoreFailure, RateLimitedError, RetailerNotAcceptedError } from "../vocabulary/errors.js";
+import { tellStoreFailed } from "../vocabulary/events.js";
 import { limitOf } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 import { redirectUriOfLogin } from "./authorization-url.js";
@@ -29,7 +30,7 @@ export interface ExchangeOptions
  * so that the rate limit in each answer is known before the next exchange is sent.
  */
 export function exchanges(options: ExchangeOptions) {
-  const { endpoint, backOff, loginBackOff, retailers, versions, clock, events } = options;
+  const { endpoint, backOff, loginBackOff, retailers, versions, clock, tell } = options;
   const turns = loginTurns(options);
 
   return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
@@ -93,8 +94,8 @@ export function exchanges(options: ExchangeOptions) {
 
   function tellFailure(retailer: DomainPrefix | undefined, error: unknown): void {
     if (error instanceof TypeError) return; // a mistake in the program, not a failed login
-    if (isStoreFailure(error) && error.operation === "lock") events.storeFailed(error, retailer);
-    events.exchangeFailed(retailer, error);
+    if (isStoreFailure(error) && error.operation === "lock") tellStoreFailed(tell, error, retailer);
+    tell({ type: "exchange_failed", domainPrefix: retailer, error });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isRetailPosError, StoredTokensError, StoreFailedError } from "../vocabulary/errors.js";
+import { type Tell, tellStoreFailed } from "../vocabulary/events.js";
 import {
   isDomainPrefix,
   isRetailerStatus,
@@ -31,12 +32,8 @@ export interface CheckedStore {
 type ListAsk = { limit: number; cursor?: string };
 type ListedPage = { retailers: RetailerStatus[]; cursor?: string };
 
-/** @param failed called once for each operation that failed, even if it was tried several times. */
-export function checkedStore(
-  store: TokenStore,
-  versions: Versions,
-  failed: (error: StoreFailedError) => void,
-): CheckedStore {
+/** @param tell told once of each operation that failed, even if it was tried several times. */
+export function checkedStore(store: TokenStore, versions: Versions, tell: Tell): CheckedStore {
   const put = compareAndSet(store, load);
 
   return {
@@ -56,7 +53,7 @@ export function checkedStore(
       try {
         return await ask(...args);
       } catch (error) {
-        if (isRetailPosError(error) && error.code === "store_failed") failed(error);
+        if (isRetailPosError(error) && error.code === "store_failed") tellStoreFailed(tell, error);
         throw error;
       }
     };
@@ -102,7 +99,7 @@ export function checkedStore(
 
   function reportIfInvalid(status: RetailerStatus): boolean {
     const isValid = isRetailerStatus(status);
-    if (!isValid) failed(leftOut(status));
+    if (!isValid) tellStoreFailed(tell, leftOut(status));
     return isValid;
   }
 }

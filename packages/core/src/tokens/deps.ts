@@ -1,6 +1,6 @@
 import type { TokenEndpoint } from "../endpoint/token-endpoint.js";
 import type { CheckedStore } from "../store/checked-store.js";
-import type { TokenEvents } from "../vocabulary/events.js";
+import type { Tell } from "../vocabulary/events.js";
 import type { Lock } from "../vocabulary/lock.js";
 import type { Versions } from "../vocabulary/token-set-versions.js";
 import type { BackOff } from "./renewal-back-off.js";
@@ -20,7 +20,7 @@ export interface Deps {
   readonly lock: Lock;
   readonly versions: Versions;
   readonly backOff: BackOff;
-  readonly events: TokenEvents;
+  readonly tell: Tell;
   /** Told of work that may outlast the caller who began it. */
   readonly background: (work: Promise<unknown>) => void;
 }

@@ -25,7 +25,7 @@ export async function saveIssued(
   cached: RetailerCache,
   stored: TokenSet,
   answer: TokenAnswer,
-  { versions, backOff, events }: Deps,
+  { versions, backOff, tell }: Deps,
   beforeEachTry?: () => void,
 ): Promise<Renewal> {
   const problem = unusableReason(cached, answer);
@@ -36,7 +36,9 @@ export async function saveIssued(
   if (problem && isIssuedHere) throw problem;
   backOff.succeeded(cached.domainPrefix, answer.rateLimit);
   if (!isIssuedHere) return { set: kept, isIssuedHere };
-  events.renewed(stored, next, answer.beganAt);
+  const rotated = next.refreshToken !== stored.refreshToken;
+  const tookMs = performance.now() - answer.beganAt;
+  tell({ type: "renewed", domainPrefix: cached.domainPrefix, rotated, tookMs });
   // issued to this very call: handed out once, even if it ended while it was saved
   return { set: next, isIssuedHere };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { checkedStore } from "../store/checked-store.js";
 import { memoryStore } from "../store/memory-store.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-import { tokenEvents } from "../vocabulary/events.js";
+import { teller } from "../vocabulary/events.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 import { versionsOf } from "../vocabulary/token-set-versions.js";
 import type { Deps } from "./deps.js";
@@ -84,7 +84,7 @@ function start() {
     store: checkedStore(store, versionsOf("client"), () => {}),
     clock,
     cacheMs: 10_000,
-    events: tokenEvents(undefined, clock),
+    tell: teller(undefined, clock),
     background: () => {},
   } as unknown as Deps;
   const unknown = (domainPrefix: DomainPrefix) => new RetailerCache(domainPrefix, deps);

@@ -27,7 +27,7 @@ export async function handleInvalidGrant(
   cached: RetailerCache,
   stored: TokenSet,
   refusal: ReconnectRequiredError,
-  { versions, backOff, clock, events }: Deps,
+  { versions, backOff, clock, tell }: Deps,
 ): Promise<TokenSet> {
   const now = clock();
   const refusedBefore = stored.refusedAt ?? cached.localNote(stored)?.set.refusedAt;
@@ -53,7 +53,7 @@ export async function handleInvalidGrant(
   const isStored = newest.version === marked.version;
   const set = redacted({ ...mark, version: versions.next(), limitedUntil: nextTryAt });
   cached.keepLocalNote({ set, refusal, isStored });
-  if (refusedBefore === undefined) events.reconnectRequired(cached.domainPrefix);
+  if (refusedBefore === undefined) tell({ type: "reconnect_required", domainPrefix: cached.domainPrefix });
   throw refusal;
 
   async function storedNow(error: unknown): Promise<TokenSet | undefined> {

@@ -8,6 +8,7 @@ import {
   RetailPosError,
   StoredTokensError,
 } from "../vocabulary/errors.js";
+import { tellStoreFailed } from "../vocabulary/events.js";
 import { laterLimit } from "../vocabulary/token-life.js";
 import { type AccessToken, redacted, type TokenSet } from "../vocabulary/token-set.js";
 import type { Deps } from "./deps.js";
@@ -24,13 +25,13 @@ interface FailedRetailer {
 export function recordFailure(
   { domainPrefix, liveAccess }: FailedRetailer,
   error: unknown,
-  { backOff, events }: Deps,
+  { backOff, tell }: Deps,
 ): void {
   if (error instanceof ReconnectRequiredError || error instanceof NotConnectedError) return;
   if (error instanceof RateLimitedError) return; // recorded when the answer came
   if (isStoreFailure(error)) {
     backOff.storeFailed(domainPrefix);
-    if (error.operation === "lock") events.storeFailed(error, domainPrefix); // the store tells its own failures
+    if (error.operation === "lock") tellStoreFailed(tell, error, domainPrefix); // the store tells its own failures
     return;
   }
   if (error instanceof RefusedEarlyError) {
@@ -38,7 +39,7 @@ export function recordFailure(
   } else if (error instanceof RetailPosError && !(error instanceof StoredTokensError))
     backOff.failed(domainPrefix, error);
   else backOff.storeFailed(domainPrefix);
-  events.renewalFailed(domainPrefix, error, liveAccess !== undefined);
+  tell({ type: "renewal_failed", domainPrefix, error, servedHeldToken: liveAccess !== undefined });
 }
 
 /**
@@ -51,10 +52,11 @@ export async function recordRetryAfter(
   cached: FailedRetailer,
   stored: TokenSet | undefined | Promise<TokenSet | undefined>,
   error: RateLimitedError,
-  { backOff, clock, events, versions }: Deps,
+  { backOff, clock, tell, versions }: Deps,
 ): Promise<void> {
   backOff.failed(cached.domainPrefix, error);
-  events.rateLimited(cached.domainPrefix, error);
+  const { retryAt, rateLimit } = error;
+  tell({ type: "rate_limited", domainPrefix: cached.domainPrefix, retryAt, rateLimit });
   const set = await stored;
   if (!set) return;
   const limitedUntil = laterLimit(set, error.retryAt, clock());

@@ -6,6 +6,7 @@ import { type Question, StoreCopy } from "../store/store-copy.js";
 import { isNoAnswer, STORE_MAY_TAKE_MS } from "../store/store-failure.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { isStoreFailure, type RetailPosError } from "../vocabulary/errors.js";
+import { tellStoreFailed } from "../vocabulary/events.js";
 import { isExpired } from "../vocabulary/token-life.js";
 import { type AccessToken, haveSameAccess, type TokenSet } from "../vocabulary/token-set.js";
 import { type Decision, decide, type Facts, heldBackBy, type LocalNote } from "./decide.js";
@@ -287,11 +288,11 @@ export class RetailerCache {
       this.#unsaved = undefined;
       return known;
     }
-    const { events, background } = this.#deps;
+    const { tell, background } = this.#deps;
     if (!unsaved.usable) background(saveLater(this));
     unsaved.usable = unsaved.set;
-    if (isStoreFailure(error)) events.storeFailed(error);
-    events.unsaved(this.domainPrefix, error);
+    if (isStoreFailure(error)) tellStoreFailed(tell, error);
+    tell({ type: "unsaved", domainPrefix: this.domainPrefix, error });
     return unsaved.set;
   }
 

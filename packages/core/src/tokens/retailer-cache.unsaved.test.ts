@@ -4,7 +4,7 @@ import { checkedStore } from "../store/checked-store.js";
 import { memoryStore } from "../store/memory-store.js";
 import { parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { StoreFailedError } from "../vocabulary/errors.js";
-import { tokenEvents } from "../vocabulary/events.js";
+import { teller } from "../vocabulary/events.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 import { versionsOf } from "../vocabulary/token-set-versions.js";
 import type { Deps } from "./deps.js";
@@ -43,7 +43,7 @@ async function holding(stored: TokenSet) {
     store: checkedStore({ ...inner, save }, versions, () => {}),
     clock,
     cacheMs: 10_000,
-    events: tokenEvents(undefined, clock),
+    tell: teller(undefined, clock),
     background: () => {},
   } as unknown as Deps);
   await cached.reload();

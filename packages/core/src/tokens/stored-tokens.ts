@@ -1,6 +1,6 @@
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
-
-import type { TokenEvents } from "../vocabulary/events.js";
+import { isRetailPosError } from "../vocabulary/errors.js";
+import type { Tell } from "../vocabulary/events.js";
 import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js";
 import { isLimited } from "../vocabulary/token-life.js";
 import { redacted, snapshot, type TokenSet, validate } from "../vocabulary/token-set.js";
@@ -24,7 +24,7 @@ export interface StoredTokens {
 }
 
 export function storedTokens(deps: Deps): StoredTokens {
-  const { store, versions, clock, events } = deps;
+  const { store, versions, clock, tell } = deps;
   const renewals = newRenewals(deps);
   const retailers = knownRetailers(clock, (domainPrefix) => new RetailerCache(domainPrefix, deps));
   const sourceOf = tokenSources(deps, retailers, renewals);
@@ -32,9 +32,9 @@ export function storedTokens(deps: Deps): StoredTokens {
   return {
     retailers,
     renewals,
-    status: toldBy(events, status),
-    connect: toldBy(events, connect),
-    disconnect: toldBy(events, disconnect),
+    status: toldBy(tell, status),
+    connect: toldBy(tell, connect),
+    disconnect: toldBy(tell, disconnect),
     source: (domainPrefix) => sourceOf(known(domainPrefix)),
   };
 
@@ -45,13 +45,13 @@ export function storedTokens(deps: Deps): StoredTokens {
     if (problem) throw new TypeError(`tokens is no token set: ${problem}`);
     const set = redacted({ ...tokens, version: versions.own(tokens.version) });
     await retailers.of(domainPrefix).logIn(set, () => store.save(set));
-    events.connected(domainPrefix);
+    tell({ type: "connected", domainPrefix });
   }
 
   async function disconnect(name: string): Promise<void> {
     const domainPrefix = parseDomainPrefix(name);
     await retailers.of(domainPrefix).logIn(undefined, () => store.remove(domainPrefix));
-    events.disconnected(domainPrefix);
+    tell({ type: "disconnected", domainPrefix });
   }
 
   async function status(name: string): Promise<RetailerStatus | undefined> {
@@ -69,19 +69,20 @@ export function storedTokens(deps: Deps): StoredTokens {
     try {
       return retailers.of(parseDomainPrefix(domainPrefix));
     } catch (error) {
-      events.callerFailed(undefined, error);
+      tell({ type: "caller_failed", domainPrefix: undefined, error });
       throw error;
     }
   }
 }
 
-/** Tells the observer of the error before the caller sees it. */
-function toldBy<Ask, T>(events: TokenEvents, work: (ask: Ask) => Promise<T>): (ask: Ask) => Promise<T> {
+/** Tells the observer of the error before the caller sees it. A store's failure is left out: it has had its event. */
+function toldBy<Ask, T>(tell: Tell, work: (ask: Ask) => Promise<T>): (ask: Ask) => Promise<T> {
   return async (ask) => {
     try {
       return await work(ask);
     } catch (error) {
-      events.askFailed(error);
+      if (isRetailPosError(error) && error.code !== "store_failed")
+        tell({ type: "caller_failed", domainPrefix: error.domainPrefix as DomainPrefix | undefined, error });
       throw error;
     }
   };

@@ -15,7 +15,7 @@ import type { Renewal, RetailerCache } from "./retailer-cache.js";
 
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function tokenSources(
-  { clock, events, background }: Deps,
+  { clock, tell, background }: Deps,
   retailers: KnownRetailers,
   renewals: Renewals,
 ): (known: RetailerCache) => TokenSource {
@@ -33,7 +33,8 @@ export function tokenSources(
       return await unlessAborted(wait, signal);
     } catch (error) {
       // Told in the async context of the caller; one who left is told of no failure.
-      if (!(signal?.aborted && error === signal.reason)) events.callerFailed(cached.domainPrefix, error);
+      if (!(signal?.aborted && error === signal.reason))
+        tell({ type: "caller_failed", domainPrefix: cached.domainPrefix, error });
       throw error;
     }
   }

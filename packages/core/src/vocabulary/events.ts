@@ -1,17 +1,19 @@
 import type { DomainPrefix } from "./domain-prefix.js";
-import {
-  isRetailPosError,
-  type RateLimitedError,
-  type StoreFailedError,
-  type StoreOperation,
-} from "./errors.js";
+import type { StoreFailedError, StoreOperation } from "./errors.js";
 import type { RateLimit } from "./rate-limit.js";
-import type { TokenSet } from "./token-set.js";
 
 /** The fields of every event. */
 interface EventBase {
   /** The retailer concerned. */
   readonly domainPrefix: DomainPrefix;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** An event that may concern no known retailer. */
+interface EventOfAny {
+  /** The retailer concerned, if its domain prefix is valid. */
+  readonly domainPrefix?: DomainPrefix | undefined;
   /** Epoch milliseconds. */
   readonly at: number;
 }
@@ -74,43 +76,29 @@ export type RetailPosEvent =
       /** Why there is no usable answer; one of this library's errors. */
       readonly error?: unknown;
     })
-  | (Partial<EventBase> & {
+  | (EventOfAny & {
       /** A login's code was not exchanged for tokens. */
       readonly type: "exchange_failed";
-      /** Epoch milliseconds. */
-      readonly at: number;
       /** What went wrong; one of this library's errors. */
       readonly error: unknown;
     })
-  | (Partial<EventBase> & {
+  | (EventOfAny & {
       /**
        * A caller asked for a token and got an error; one event for each caller. Also an error of `connect`,
        * `disconnect` or `status` that has no other event: a bad domain prefix, or an unusable record.
        */
       readonly type: "caller_failed";
-      /** Epoch milliseconds. */
-      readonly at: number;
       /** The error that the caller got; one of this library's errors. */
       readonly error: unknown;
     })
-  | (Partial<EventBase> & {
+  | (EventOfAny & {
       /** The store rejected or did not answer, or the lock rejected; one event, however often core tried. */
       readonly type: "store_failed";
-      /** Epoch milliseconds. */
-      readonly at: number;
       /** The operation that failed. */
       readonly operation: StoreOperation;
       /** A `StoreFailedError`. */
       readonly error: unknown;
     });
-
-/** One request to the token endpoint, and what became of it. */
-export type TokenRequestReport = Omit<Extract<RetailPosEvent, { type: "token_request" }>, "type" | "at">;
-
-/** Tells an observer. */
-function tell(observe: ((event: RetailPosEvent) => unknown) | undefined, event: RetailPosEvent): void {
-  if (observe) callSafely(() => observe(event));
-}
 
 /** Calls a function of the application's. If it throws, or rejects with a promise of any realm, that is ignored. */
 export function callSafely(call: () => unknown): void {
@@ -127,69 +115,21 @@ function isObject(value: unknown): boolean {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
+type WithoutTime<Event> = Event extends RetailPosEvent ? Omit<Event, "at"> : never;
+/** An event that happens now. */
+export type Tell = (event: WithoutTime<RetailPosEvent>) => void;
+
 /** Tells `observe` of everything that happens to stored tokens. */
-export interface TokenEvents {
-  tokenRequest(request: TokenRequestReport): void;
-  connected(domainPrefix: DomainPrefix): void;
-  disconnected(domainPrefix: DomainPrefix): void;
-  /** @param beganAt when the token request was sent, by `performance.now()`. */
-  renewed(stored: TokenSet, next: TokenSet, beganAt: number): void;
-  renewalFailed(domainPrefix: DomainPrefix, error: unknown, servedHeldToken: boolean): void;
-  rateLimited(domainPrefix: DomainPrefix, error: RateLimitedError): void;
-  reconnectRequired(domainPrefix: DomainPrefix): void;
-  unsaved(domainPrefix: DomainPrefix, error: unknown): void;
-  /** @param domainPrefix the retailer, if the error names none: a lock knows keys, not retailers. */
-  storeFailed(error: StoreFailedError, domainPrefix?: DomainPrefix): void;
-  /** @param domainPrefix absent if the login's domain prefix is not valid. */
-  exchangeFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
-  /** @param domainPrefix absent if the caller's domain prefix is not valid. */
-  callerFailed(domainPrefix: DomainPrefix | undefined, error: unknown): void;
-  /** The same for calls other than `token`. A store's failure is left out: it has had its event. */
-  askFailed(error: unknown): void;
-}
-
-export function tokenEvents(
-  observe: ((event: RetailPosEvent) => void) | undefined,
-  clock: () => number,
-): TokenEvents {
-  const callerFailed = (domainPrefix: DomainPrefix | undefined, error: unknown) =>
-    tell(observe, { type: "caller_failed", ...about(domainPrefix), at: clock(), error });
-
-  return {
-    callerFailed,
-    tokenRequest: (request) => tell(observe, { type: "token_request", at: clock(), ...request }),
-    connected: (domainPrefix) => tell(observe, { type: "connected", domainPrefix, at: clock() }),
-    disconnected: (domainPrefix) => tell(observe, { type: "disconnected", domainPrefix, at: clock() }),
-    renewed(stored, next, beganAt) {
-      const { domainPrefix } = next;
-      const rotated = next.refreshToken !== stored.refreshToken;
-      const tookMs = performance.now() - beganAt;
-      tell(observe, { type: "renewed", domainPrefix, at: clock(), rotated, tookMs });
-    },
-    renewalFailed: (domainPrefix, error, servedHeldToken) =>
-      tell(observe, { type: "renewal_failed", domainPrefix, at: clock(), error, servedHeldToken }),
-    rateLimited: (domainPrefix, { retryAt, rateLimit }) =>
-      tell(observe, { type: "rate_limited", domainPrefix, at: clock(), retryAt, rateLimit }),
-    reconnectRequired: (domainPrefix) =>
-      tell(observe, { type: "reconnect_required", domainPrefix, at: clock() }),
-    unsaved: (domainPrefix, error) => tell(observe, { type: "unsaved", domainPrefix, at: clock(), error }),
-    storeFailed: (error, domainPrefix) =>
-      tell(observe, {
-        type: "store_failed",
-        ...about((error.domainPrefix as DomainPrefix | undefined) ?? domainPrefix),
-        at: clock(),
-        operation: error.operation,
-        error,
-      }),
-    exchangeFailed: (domainPrefix, error) =>
-      tell(observe, { type: "exchange_failed", ...about(domainPrefix), at: clock(), error }),
-    askFailed(error) {
-      if (!isRetailPosError(error) || error.code === "store_failed") return; // a `TypeError`, or reported already
-      callerFailed(error.domainPrefix as DomainPrefix | undefined, error);
-    },
+export function teller(observe: ((event: RetailPosEvent) => void) | undefined, clock: () => number): Tell {
+  return ({ type, domainPrefix, ...facts }) => {
+    if (!observe) return;
+    const about = domainPrefix !== undefined && { domainPrefix };
+    callSafely(() => observe({ type, ...about, at: clock(), ...facts } as RetailPosEvent));
   };
 }
 
-function about(domainPrefix: DomainPrefix | undefined): { domainPrefix?: DomainPrefix } {
-  return domainPrefix === undefined ? {} : { domainPrefix };
+/** @param domainPrefix the retailer, if the error names none: a lock knows keys, not retailers. */
+export function tellStoreFailed(tell: Tell, error: StoreFailedError, domainPrefix?: DomainPrefix): void {
+  const about = (error.domainPrefix as DomainPrefix | undefined) ?? domainPrefix;
+  tell({ type: "store_failed", domainPrefix: about, operation: error.operation, error });
 }
