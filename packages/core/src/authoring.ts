@@ -13,6 +13,9 @@ export { copyOfInit } from "./client/call-members.js";
 export { parseRetryAfter } from "./vocabulary/rate-limit.js";
 
 // A tool that goes through a store
+export { retailersIn } from "./fleet/all-retailers.js";
+export { type ForEachAsk, forEachOf } from "./fleet/for-each.js";
+export { storeAnswer } from "./store/store-failure.js";
 export { checkStored as checkTokenSet } from "./vocabulary/token-set.js";
 export {
   areOfTwoApplications,

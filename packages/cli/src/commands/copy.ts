@@ -1,8 +1,9 @@
 import type { DomainPrefix, TokenStore } from "@retail-pos/core";
+import { retailersIn } from "@retail-pos/core/authoring";
 import { loadApplication } from "../stores/application-module.js";
 import { type CheckedStore, checkedStore } from "../stores/checked-store.js";
 import { copyRetailer } from "../stores/copying.js";
-import { forEachRetailer, retailersIn } from "../stores/fleet.js";
+import { forEachRetailer } from "../stores/fleet.js";
 import { FAILED, type Outcomes, outcomes } from "../stores/tally.js";
 import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../terminal/arguments.js";
 import type { Terminal } from "../terminal/world.js";

@@ -1,6 +1,7 @@
 import type { DomainPrefix } from "@retail-pos/core";
+import { storeAnswer } from "@retail-pos/core/authoring";
 import type { SealingStore } from "../stores/application-module.js";
-import { asked, checkedStore } from "../stores/checked-store.js";
+import { checkedStore } from "../stores/checked-store.js";
 import { inPasses, type PassesEnd, type Run } from "../stores/passes.js";
 
 export const help = `Usage: retail-pos reseal --client <module> [options]
@@ -34,7 +35,7 @@ export const run: Run = inPasses({
 async function reseal(store: SealingStore, domainPrefix: DomainPrefix): Promise<string> {
   const { load, save } = checkedStore(store);
   const set = await load(domainPrefix);
-  const key = await asked("load", domainPrefix, () => store.keyOf(domainPrefix));
+  const key = await storeAnswer("load", domainPrefix, () => store.keyOf(domainPrefix));
   if (!set || key === undefined) return "gone";
   if (key === store.firstKey) return "sealed";
   return (await save(set, set)) ? "resealed" : "changed";

@@ -1,4 +1,4 @@
-import { asked } from "../stores/checked-store.js";
+import { storeAnswer } from "@retail-pos/core/authoring";
 import { inPasses, type Run } from "../stores/passes.js";
 
 export const help = `Usage: retail-pos seal --client <module> [options]
@@ -25,7 +25,7 @@ const conclusions = {
 
 export const run: Run = inPasses({
   saves: "sealed",
-  work: (store, domainPrefix) => asked("save", domainPrefix, () => store.seal(domainPrefix)),
+  work: (store, domainPrefix) => storeAnswer("save", domainPrefix, () => store.seal(domainPrefix)),
   labels: {
     sealed: "sealed",
     already: "sealed already",

@@ -1,4 +1,4 @@
-import { asked } from "../stores/checked-store.js";
+import { storeAnswer } from "@retail-pos/core/authoring";
 import { inPasses, type Run } from "../stores/passes.js";
 
 export const help = `Usage: retail-pos unseal --client <module> [options]
@@ -25,7 +25,7 @@ const conclusions = {
 export const run: Run = inPasses({
   saves: "plain",
   work: (store, domainPrefix) =>
-    asked("save", domainPrefix, async () => store.unseal?.(domainPrefix) ?? "gone"),
+    storeAnswer("save", domainPrefix, async () => store.unseal?.(domainPrefix) ?? "gone"),
   labels: {
     unsealed: "made plain",
     already: "plain already",

@@ -1,9 +1,10 @@
 import type { DomainPrefix } from "@retail-pos/core";
+import { retailersIn } from "@retail-pos/core/authoring";
 import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../terminal/arguments.js";
 import type { Terminal } from "../terminal/world.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 import { loadApplication, type SealingStore } from "./application-module.js";
-import { forEachRetailer, retailersIn } from "./fleet.js";
+import { forEachRetailer } from "./fleet.js";
 import { FAILED, type Outcomes, outcomes } from "./tally.js";
 
 /** A command that goes through a sealed store, again and again, until a full pass finds nothing to do. */

@@ -1,9 +1,11 @@
 import { checkSignal, unlessAborted } from "../platform/abort.js";
-import { soon } from "../platform/timers.js";
-import type { CheckedStore } from "../store/checked-store.js";
+import { nextTurn } from "../platform/timers.js";
+import { type CheckedStore, checkedStore } from "../store/checked-store.js";
 import { StoreFailedError } from "../vocabulary/errors.js";
 import { type Tell, tellStoreFailed } from "../vocabulary/events.js";
 import type { RetailerStatus } from "../vocabulary/retailer-status.js";
+import { versionsOf } from "../vocabulary/token-set-versions.js";
+import type { TokenStore } from "../vocabulary/token-store.js";
 
 const PAGE = 500;
 /**
@@ -32,6 +34,15 @@ export function pagesThrough(
   return pages(list, signal, tell, arranged);
 }
 
+/** All retailers of a store, for a tool that has no client. What is listed is checked, and an endless list is an error. */
+export function retailersIn(store: TokenStore, signal?: AbortSignal): AsyncIterable<RetailerStatus> {
+  return pagesThrough(
+    checkedStore(store, versionsOf(""), () => {}),
+    signal,
+    () => {},
+  );
+}
+
 /**
  * Puts a page in random order. If several processes went through one store in the same order, they would come to each
  * retailer at the same time, and all but one would wait.
@@ -56,7 +67,7 @@ async function* pages(
   do {
     signal?.throwIfAborted();
     const page = await unlessAborted(list({ limit: PAGE, ...(cursor !== undefined && { cursor }) }), signal);
-    await nextTick(); // a store in this process answers at once, and timers and signals have to be seen
+    await nextTurn(); // a store in this process answers at once, and timers and signals have to be seen
     for (const status of arranged(page.retailers)) {
       signal?.throwIfAborted();
       yield status;
@@ -74,5 +85,3 @@ async function* pages(
     }
   } while (cursor !== undefined);
 }
-
-const nextTick = () => new Promise<void>((resolve) => soon(resolve));

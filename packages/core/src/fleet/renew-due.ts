@@ -5,6 +5,7 @@ import type { Renewals } from "../tokens/renewals.js";
 import { isInstant } from "../vocabulary/token-set.js";
 import { pagesThrough, shuffled } from "./all-retailers.js";
 import { type Due, dueRetailers } from "./due-retailers.js";
+import { forEachOf } from "./for-each.js";
 
 /** Options for one run of `renewDue`. */
 export interface RenewDueAsk {
@@ -62,37 +63,25 @@ export function dueRenewals(
     const fleet = pagesThrough(store, signal, tell, shuffled);
     let isAtEnd = false;
     let isCut = false;
-
-    /** Handles one retailer after the other; several of these run at once. */
-    async function work(): Promise<void> {
-      while (!isAtEnd && !signal?.aborted) {
-        const { done, value: status } = await fleet.next().catch(atAbort);
-        if (done) {
-          isAtEnd = true;
-          return;
-        }
-        counts.seen += 1;
-        if (!isDue(status, due)) continue;
-        const cached = retailers.visit(status.domainPrefix);
-        const outcome = await renewIfDue(cached, due, () => signal?.aborted ?? false);
-        retailers.leave(cached); // or a run over a million retailers would cache them all
-        if (outcome === "cut off") isCut = true;
-        if (!outcome || outcome === "cut off") continue;
-        counts.due += 1;
-        counts[outcome] += 1;
-      }
-    }
-
-    /** The signal ended the wait for a page. */
-    function atAbort(error: unknown): IteratorResult<never, void> {
-      if (!signal?.aborted || error !== signal.reason) throw error;
-      isCut = true;
-      return { done: true, value: undefined };
-    }
-
-    const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
-    const failure = ends.find((end) => end.status === "rejected");
-    if (failure) throw failure.reason;
+    const ended = forEachOf(fleet, { concurrency, signal }, async (status) => {
+      counts.seen += 1;
+      if (!isDue(status, due)) return;
+      const cached = retailers.visit(status.domainPrefix);
+      const outcome = await renewIfDue(cached, due, () => signal?.aborted ?? false);
+      retailers.leave(cached); // or a run over a million retailers would cache them all
+      if (outcome === "cut off") isCut = true;
+      if (!outcome || outcome === "cut off") return;
+      counts.due += 1;
+      counts[outcome] += 1;
+    });
+    await ended.then(
+      () => {
+        isAtEnd = true;
+      },
+      (error) => {
+        if (!signal?.aborted || error !== signal.reason) throw error;
+      },
+    );
     return { ...counts, stopped: !isAtEnd || isCut };
   };
 }

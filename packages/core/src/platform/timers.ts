@@ -18,6 +18,10 @@ export function soon(work: () => void): void {
     later(work); // Next's Edge Runtime has a `setImmediate` that throws
   }
 }
+
+/** The event loop's next turn. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => soon(resolve));
+
 const immediate = typeof setImmediate === "function" ? setImmediate : undefined;
 const timeout = setTimeout;
 
