@@ -7,6 +7,15 @@
 export { retailerStatus } from "./vocabulary/retailer-status.js";
 export { type StoreTask, storeFailure } from "./store/store-failure.js";
 export { type PageAsk, type StorePages, storePages } from "./store/store-pages.js";
+export {
+  COLUMNS,
+  columnOf,
+  FIELDS,
+  type FlatRecord,
+  flatRecord,
+  setInFlatRecord,
+  statusInFlatRecord,
+} from "./store/flat-record.js";
 
 // A client of an HTTP API
 export { copyOfInit } from "./client/call-members.js";

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { COLUMNS } from "@retail-pos/core/authoring";
 import { answerOf, failure, type PostgresPool, run } from "./driver.js";
 
 /** The two tables and their index, quoted: ready to stand in a statement. */
@@ -8,20 +9,6 @@ export interface Tables {
   /** `name`: without a schema, as CREATE INDEX wants it. `path`: with the schema of its table, where it is made. */
   readonly ends: { readonly name: string; readonly path: string };
 }
-
-/** Of the tokens' table. */
-export const COLUMNS = [
-  "domain_prefix",
-  "access_token",
-  "expires_at",
-  "refresh_token",
-  "issued_at",
-  "version",
-  "refused_at",
-  "refused_early_at",
-  "limited_until",
-  "scope",
-] as const;
 
 /** PostgreSQL cuts longer names off; `_lock` and `_ends` have to fit behind. */
 const LONGEST_NAME = 63 - "_lock".length;

@@ -110,11 +110,6 @@ export function isYes(reply: unknown): boolean {
   return textOf(reply) === "1";
 }
 
-/** NaN if it is no number: core's error then names the field. */
-export function instant(text: string | undefined): number {
-  return text?.trim() ? Number(text) : Number.NaN;
-}
-
 /** Less than five seconds: core counts a longer silence as a failure. Replicas report once a second. */
 const WITHIN_MS = 3_000;
 const LOOK_AGAIN_AFTER_MS = 50;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type DomainPrefix, type RetailerStatus, StoreFailedError, type TokenStore } from "@retail-pos/core";
-import { retailerStatus, storePages } from "@retail-pos/core/authoring";
-import { type Ask, instant, isYes, keyInSlot, SLOTS, textOf } from "./driver.js";
+import { statusInFlatRecord, storePages } from "@retail-pos/core/authoring";
+import { type Ask, isYes, keyInSlot, SLOTS, textOf } from "./driver.js";
 import type { Keys } from "./schema.js";
 
 const PACE: Pace = { keysAStep: 1000, mostSteps: 25 };
@@ -70,15 +70,15 @@ export function createList(ask: Ask, keys: Keys, pace: Pace = PACE): NonNullable
 /** `undefined` if it has gone meanwhile. One of another type, or of another retailer, was never issued. */
 function statusOf(name: DomainPrefix, record: unknown): RetailerStatus | undefined {
   if (!Array.isArray(record))
-    return textOf(record) === "none" ? undefined : retailerStatus({ domainPrefix: name });
+    return textOf(record) === "none" ? undefined : statusInFlatRecord({ domainPrefix: name });
   const [owner, issuedAt, expiresAt, refusedAt, scope] = record.map((field) =>
     field === null ? undefined : textOf(field),
   );
-  return retailerStatus({
+  return statusInFlatRecord({
     domainPrefix: name,
-    issuedAt: owner === name ? instant(issuedAt) : undefined,
-    expiresAt: expiresAt === undefined ? undefined : instant(expiresAt),
-    refusedAt: refusedAt === undefined ? undefined : instant(refusedAt),
+    issuedAt: owner === name ? issuedAt : undefined,
+    expiresAt,
+    refusedAt,
     scope,
   });
 }

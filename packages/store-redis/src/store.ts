@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type DomainPrefix, StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
-import { type Ask, instant, isYes, textOf } from "./driver.js";
+import { StoredTokensError, type TokenSet, type TokenStore } from "@retail-pos/core";
+import { FIELDS, type FlatRecord, flatRecord, setInFlatRecord } from "@retail-pos/core/authoring";
+import { type Ask, isYes, textOf } from "./driver.js";
 import { createList } from "./list.js";
 import { TAKE } from "./lock.js";
 import type { Keys } from "./schema.js";
@@ -18,7 +19,7 @@ export function createStore(
   return {
     async load(domainPrefix) {
       const reply = await ask({ operation: "load", domainPrefix }, LOAD, keys.tokens(domainPrefix));
-      if (Array.isArray(reply)) return setOf(reply.map(textOf));
+      if (Array.isArray(reply)) return setInFlatRecord(recordIn(reply.map(textOf)));
       const kind = textOf(reply);
       if (kind === "none") return undefined;
       throw new StoredTokensError(`it is of the Redis type ${kind}, not a hash`, { domainPrefix });
@@ -30,7 +31,7 @@ export function createStore(
         { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
         SAVE,
         keys.tokens(domainPrefix),
-        [...condition, next.version, ...recordOf(next)],
+        [...condition, next.version, ...hashOf(next)],
       );
       const isThere = isYes(reply) || textOf(reply) === SAVED_BEFORE;
       if (!reachReplicas || !isThere) return isYes(reply);
@@ -73,45 +74,13 @@ return 1`;
 const REMOVE = `return redis.call('DEL', KEYS[1])`;
 
 /** Names and values of the hash. */
-function recordOf({ access, ...set }: TokenSet): string[] {
-  const fields = {
-    domainPrefix: set.domainPrefix,
-    accessToken: access.value,
-    expiresAt: access.expiresAt,
-    refreshToken: set.refreshToken,
-    issuedAt: set.issuedAt,
-    version: set.version,
-    refusedAt: set.refusedAt,
-    refusedEarlyAt: set.refusedEarlyAt,
-    limitedUntil: set.limitedUntil,
-    scope: set.scope,
-  };
-  return Object.entries(fields).flatMap(([name, value]) =>
-    value === undefined ? [] : [name, String(value)],
+function hashOf(set: TokenSet): string[] {
+  return flatRecord(set).flatMap((value, at) =>
+    value === null ? [] : [FIELDS[at] as string, String(value)],
   );
 }
 
-/** The set in a hash, with the fields that are there. Core checks that it is a token set. */
-function setOf(namesAndValues: readonly string[]): TokenSet {
-  const fields = new Map<string, string>();
-  for (let at = 0; at + 1 < namesAndValues.length; at += 2) {
-    fields.set(namesAndValues[at] as string, namesAndValues[at + 1] as string);
-  }
-  const [expiresAt, refusedAt] = [fields.get("expiresAt"), fields.get("refusedAt")];
-  const refusedEarlyAt = fields.get("refusedEarlyAt");
-  const [limitedUntil, scope] = [fields.get("limitedUntil"), fields.get("scope")];
-  return {
-    domainPrefix: fields.get("domainPrefix") as DomainPrefix,
-    access: {
-      value: fields.get("accessToken") as string,
-      ...(expiresAt !== undefined && { expiresAt: instant(expiresAt) }),
-    },
-    refreshToken: fields.get("refreshToken") as string,
-    issuedAt: instant(fields.get("issuedAt")),
-    version: fields.get("version") as string,
-    ...(refusedAt !== undefined && { refusedAt: instant(refusedAt) }),
-    ...(refusedEarlyAt !== undefined && { refusedEarlyAt: instant(refusedEarlyAt) }),
-    ...(limitedUntil !== undefined && { limitedUntil: instant(limitedUntil) }),
-    ...(scope !== undefined && { scope }),
-  };
+function recordIn(namesAndValues: readonly string[]): FlatRecord {
+  const pairs = namesAndValues.flatMap((name, at) => (at % 2 === 0 ? [[name, namesAndValues[at + 1]]] : []));
+  return Object.fromEntries(pairs);
 }

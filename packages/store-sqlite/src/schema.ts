@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { COLUMNS } from "@retail-pos/core/authoring";
 import { failure, isReadOnly, type SqliteDatabase, withBusyRetry, write } from "./driver.js";
 
 /** The two tables and their index, quoted: ready to stand in a statement. */
@@ -8,20 +9,6 @@ export interface Tables {
   /** The index by which ended claims are found. */
   readonly ends: string;
 }
-
-/** Of the tokens' table. */
-export const COLUMNS = [
-  "domain_prefix",
-  "access_token",
-  "expires_at",
-  "refresh_token",
-  "issued_at",
-  "version",
-  "refused_at",
-  "refused_early_at",
-  "limited_until",
-  "scope",
-] as const;
 
 /** @throws {TypeError} the name could be read as something else in a statement. */
 export function tablesAt(table: unknown): Tables {

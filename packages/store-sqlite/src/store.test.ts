@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import {
   type DomainPrefix,
   parseDomainPrefix,
+  type RetailPosOptions,
   retailPos,
   StoredTokensError,
   type TokenSet,
@@ -84,14 +85,22 @@ describe("two tables in one file", () => {
   });
 });
 
+const clientOn = (tokens: Pick<RetailPosOptions, "store" | "lock">) =>
+  retailPos({
+    baseUrl: "https://{domain_prefix}.example",
+    clientId: "id",
+    clientSecret: "secret",
+    ...tokens,
+  });
+
 describe("a row that somebody edited", () => {
   const edits: [string, string, RegExp][] = [
-    ["an instant as text", "expires_at = '2026-01-01'", /expires_at is no instant/],
-    ["an issue date as text", "issued_at = 'yesterday'", /issued_at is no instant/],
-    ["an infinite instant", "refused_at = 9e999", /refused_at is no instant/],
-    ["an access token of bytes", "access_token = x'00ff'", /access_token is no text/],
-    ["no refresh token", "refresh_token = ''", /refresh_token is no text/],
-    ["no version", "version = ''", /version is no text/],
+    ["an instant as text", "expires_at = '2026-01-01'", /expiresAt is no instant/],
+    ["an issue date as text", "issued_at = 'yesterday'", /issuedAt is no instant/],
+    ["an infinite instant", "refused_at = 9e999", /refusedAt is no instant/],
+    ["an access token of bytes", "access_token = x'00ff'", /access/],
+    ["no refresh token", "refresh_token = ''", /refreshToken is missing/],
+    ["no version", "version = ''", /version is missing/],
   ];
   for (const [what, edit, message] of edits) {
     test(`${what}: a typed error without a token, and the next login replaces the row`, async () => {
@@ -99,7 +108,7 @@ describe("a row that somebody edited", () => {
       const { store } = sqliteTokens({ database });
       await store.save(set());
       database.exec(`UPDATE retail_pos_tokens SET ${edit}`);
-      const error = await failureOf(store.load(shop));
+      const error = await failureOf(clientOn({ store }).status(shop));
       expect(error).toBeInstanceOf(StoredTokensError);
       expect(error).toMatchObject({ message: expect.stringMatching(message), domainPrefix: "shop" });
       expect(inspect(error)).not.toContain("canary");
@@ -113,15 +122,7 @@ describe("a row that somebody edited", () => {
     const tokens = sqliteTokens({ database });
     await tokens.store.save(set());
     database.exec("UPDATE retail_pos_tokens SET access_token = 'canary' || char(10) || 'x'");
-    const pos = retailPos({
-      authUrl: "https://auth.example",
-      baseUrl: "https://{domain_prefix}.example",
-      clientId: "id",
-      clientSecret: "secret",
-      redirectUri: "https://app.example/callback",
-      ...tokens,
-    });
-    const error = await failureOf(pos.tokens("shop").token());
+    const error = await failureOf(clientOn(tokens).tokens("shop").token());
     expect(error).toBeInstanceOf(StoredTokensError);
     expect(inspect(error)).not.toContain("canary");
   });

@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
+import { type DomainPrefix, StoredTokensError, type TokenStore } from "@retail-pos/core";
 import {
-  type DomainPrefix,
-  type RetailerStatus,
-  StoredTokensError,
-  type TokenSet,
-  type TokenStore,
-} from "@retail-pos/core";
-import { retailerStatus, storePages } from "@retail-pos/core/authoring";
+  COLUMNS,
+  columnOf,
+  FIELDS,
+  flatRecord,
+  setInFlatRecord,
+  statusInFlatRecord,
+  storePages,
+} from "@retail-pos/core/authoring";
 import { cutLog, withoutWaiting } from "./connection.js";
-import { type Ask, type Row, type SqliteDatabase, write } from "./driver.js";
-import { COLUMNS, claimKey, type Tables } from "./schema.js";
+import { type Ask, type SqliteDatabase, write } from "./driver.js";
+import { claimKey, type Tables } from "./schema.js";
 
 /** Each claim that is won removes at most this many ended ones. */
 const MOST_CLEARED = 1000;
@@ -26,14 +28,14 @@ export function createStore(ask: Ask, tables: Tables, database: SqliteDatabase):
       const { rows } = await ask({ operation: "load", domainPrefix }, read, [domainPrefix]).catch((error) => {
         throw isTooLarge(error) ? unusable(domainPrefix, "it holds a number that is no instant") : error;
       });
-      return rows[0] && setOf(rows[0], domainPrefix);
+      return rows[0] && setInFlatRecord(rows[0]);
     },
     async save(next, replacing) {
       const { domainPrefix, access, refreshToken } = next;
       const { count } = await ask(
         { operation: "save", domainPrefix, secrets: [access.value, refreshToken] },
         replacing ? replace : put,
-        [...recordOf(next), ...(replacing ? [domainPrefix, replacing.version] : [])],
+        [...flatRecord(next), ...(replacing ? [domainPrefix, replacing.version] : [])],
       );
       return count === 1;
     },
@@ -44,8 +46,8 @@ export function createStore(ask: Ask, tables: Tables, database: SqliteDatabase):
     async list(wanted) {
       const { limit, position = "" } = pages.asked(wanted);
       const { rows } = await ask({ operation: "list" }, page, [position, limit]);
-      const retailers = rows.map(statusOf);
-      const last = rows.at(-1)?.["domain_prefix"];
+      const retailers = rows.map(statusInFlatRecord);
+      const last = rows.at(-1)?.["domainPrefix"];
       // Names edited into bytes come after all texts, and no page can begin behind one.
       if (rows.length < limit || typeof last !== "string") return { retailers };
       return { retailers, cursor: pages.cursorAt(last) };
@@ -73,7 +75,7 @@ function isMarked(version: string): string {
 function createStatements({ tokens, locks }: Tables) {
   const changes = COLUMNS.map((column) => `${column} = excluded.${column}`);
   return {
-    read: `SELECT ${COLUMNS} FROM ${tokens} WHERE domain_prefix = ?`,
+    read: `SELECT ${FIELDS.map((field) => `${columnOf(field)} AS "${field}"`)} FROM ${tokens} WHERE domain_prefix = ?`,
     put: `
       INSERT INTO ${tokens} (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
       ON CONFLICT (domain_prefix) DO UPDATE SET ${changes}
@@ -84,7 +86,7 @@ function createStatements({ tokens, locks }: Tables) {
     erase: `DELETE FROM ${tokens} WHERE domain_prefix = ?`,
     // In the order of the primary key, which never changes: each row comes once, and a page costs only its own rows.
     page: `
-      SELECT domain_prefix, ${instants("issued_at", "expires_at", "refused_at")}, scope
+      SELECT domain_prefix AS "domainPrefix", ${instants("issuedAt", "expiresAt", "refusedAt")}, scope
       FROM ${tokens} WHERE domain_prefix > ? ORDER BY domain_prefix LIMIT ?`,
     find: `SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND ends_at > ?`,
     take: `
@@ -98,72 +100,10 @@ function createStatements({ tokens, locks }: Tables) {
 }
 
 /** As floating-point numbers: if a driver refused an integer, the whole page would fail, and not only its row. */
-function instants(...columns: (typeof COLUMNS)[number][]): string {
-  const asReal = (column: string) =>
-    `CASE typeof(${column}) WHEN 'integer' THEN CAST(${column} AS REAL) ELSE ${column} END AS ${column}`;
-  return columns.map(asReal).join(", ");
-}
-
-/** In the order of the columns. */
-function recordOf({ access, ...set }: TokenSet): (string | number | null)[] {
-  return [
-    set.domainPrefix,
-    access.value,
-    access.expiresAt ?? null,
-    set.refreshToken,
-    set.issuedAt,
-    set.version,
-    set.refusedAt ?? null,
-    set.refusedEarlyAt ?? null,
-    set.limitedUntil ?? null,
-    set.scope ?? null,
-  ];
-}
-
-/** @throws {StoredTokensError} naming the column, never its value. */
-function setOf(row: Row, domainPrefix: DomainPrefix): TokenSet {
-  const [expiresAt, refusedAt] = [instantOrNone("expires_at"), instantOrNone("refused_at")];
-  const refusedEarlyAt = instantOrNone("refused_early_at");
-  const [limitedUntil, scope] = [instantOrNone("limited_until"), row["scope"] ?? undefined];
-  return {
-    domainPrefix,
-    access: { value: text("access_token"), ...(expiresAt !== undefined && { expiresAt }) },
-    refreshToken: text("refresh_token"),
-    issuedAt: instantOrNone("issued_at") ?? fail("issued_at is missing"),
-    version: text("version"),
-    ...(refusedAt !== undefined && { refusedAt }),
-    ...(refusedEarlyAt !== undefined && { refusedEarlyAt }),
-    ...(limitedUntil !== undefined && { limitedUntil }),
-    ...(scope !== undefined && { scope: text("scope") }),
-  };
-
-  function text(column: string): string {
-    const value = row[column];
-    return typeof value === "string" && value !== "" ? value : fail(`${column} is no text`);
-  }
-
-  function instantOrNone(column: string): number | undefined {
-    const value = row[column];
-    if (value === null || value === undefined) return undefined;
-    const instant = typeof value === "bigint" ? Number(value) : value; // some drivers give integers so
-    return typeof instant === "number" && Number.isFinite(instant)
-      ? instant
-      : fail(`${column} is no instant`);
-  }
-
-  function fail(problem: string): never {
-    throw unusable(domainPrefix, problem);
-  }
-}
-
-function statusOf(row: Row): RetailerStatus {
-  return retailerStatus({
-    domainPrefix: row["domain_prefix"],
-    issuedAt: row["issued_at"],
-    expiresAt: row["expires_at"],
-    refusedAt: row["refused_at"],
-    scope: row["scope"],
-  });
+function instants(...fields: string[]): string {
+  const asReal = (column: string, field: string) =>
+    `CASE typeof(${column}) WHEN 'integer' THEN CAST(${column} AS REAL) ELSE ${column} END AS "${field}"`;
+  return fields.map((field) => asReal(columnOf(field), field)).join(", ");
 }
 
 function unusable(domainPrefix: DomainPrefix, problem: string): StoredTokensError {
