@@ -16,7 +16,8 @@ export function sessionIn(req: Request): Session | undefined {
  * Who is logged in, as Passport keeps it in the session, else as `req.user` says: a short hash. `undefined` for nobody.
  */
 export async function personIn(req: Request): Promise<string | undefined> {
-  const text = personInSession(req) ?? jsonOf(idOf((req as { user?: unknown }).user));
+  const { user } = req as { user?: unknown };
+  const text = personInSession(req) ?? (user ? nameOf(user) : undefined);
   return text === undefined ? undefined : (await hashOf(text)).slice(0, 22);
 }
 
@@ -41,17 +42,18 @@ export async function checkPerson(
   if (user !== (await personIn(req))) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
 }
 
-/** Its other properties may change with each request. */
-function idOf(user: unknown): unknown {
-  const { id, _id, sub } = Object(user) as Readonly<Record<"id" | "_id" | "sub", unknown>>;
-  return id ?? _id ?? sub ?? user;
+/** Its other properties may change with each request. Who cannot be named counts as somebody else each time. */
+function nameOf(user: unknown): string {
+  const isObject = typeof user === "object" && user !== null;
+  const { id, _id, sub, email } = (isObject ? user : {}) as Readonly<Record<string, unknown>>;
+  return jsonOf(id ?? _id ?? sub ?? email ?? user) ?? crypto.randomUUID();
 }
 
 function jsonOf(value: unknown): string | undefined {
   try {
-    const text = JSON.stringify(value);
+    const text = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
     return ["null", "{}", "false"].includes(text) ? undefined : text;
   } catch {
-    return undefined; // a circle, a big integer
+    return undefined; // a circle
   }
 }
