@@ -1,5 +1,5 @@
 import { plainWords, withoutSecrets } from "../secrets/errors-without-secrets.js";
-import { redact } from "../secrets/redact.js";
+import { redact, shows } from "../secrets/redact.js";
 import {
   ClientRefusedError,
   TokenEndpointError,
@@ -127,12 +127,18 @@ function withoutSecretScope(response: TokenResponse, secrets: readonly string[])
  */
 function plainText(value: unknown, secrets: readonly string[]): string | undefined {
   if (typeof value !== "string" || value === "") return undefined;
-  // Cleaned first: other blanks may stand for those that a secret has.
+  // Cleaned first: other blanks may stand for those that a secret has, and more may stand in it.
   const redacted = redact(printable(value), [...secrets, ...secrets.map(printable)]);
+  if (shows(unspaced(redacted), secrets.map(unspaced))) return plainWords(redacted).slice(0, 200);
   const cleaned = redacted.replace(/[\w+/=-]{16,}/g, (word) => (/\d/.test(word) ? "[hidden]" : word));
   return (/[&%\\]/.test(cleaned) ? plainWords(cleaned) : cleaned).slice(0, 200);
 }
 
+/** Without signs that nobody sees (zero-width blanks, soft hyphens). */
 function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]+/g, " ");
+  return text.replace(/\p{Cf}+/gu, "").replace(/[^\x20-\x7e]+/g, " ");
+}
+
+function unspaced(text: string): string {
+  return text.replaceAll(" ", "");
 }

@@ -94,12 +94,12 @@ function errorWith({ name, message, frames, ...code }: Cleaned): Error {
   return error;
 }
 
-/** An error without a message is told by its first inner error, its code or its name. */
-export function messageOf(error: unknown): string {
+/** An error without a message is told by its first inner error, its cause, its code or its name. */
+export function messageOf(error: unknown, depth: number = MOST_CAUSES): string {
   const message = typeof error === "string" ? error : read(error, "message");
   if (typeof message === "string" && message.trim() !== "") return message;
-  const inner = firstInner(error);
-  if (inner !== undefined) return messageOf(inner);
+  const inner = firstInner(error) ?? read(error, "cause");
+  if (inner !== undefined && depth > 0) return messageOf(inner, depth - 1);
   const names = [read(error, "code"), read(error, "name")];
   return names.find((name): name is string => typeof name === "string" && name !== "") ?? "unknown error";
 }

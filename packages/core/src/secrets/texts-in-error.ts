@@ -15,7 +15,7 @@ export function textsIn(error: unknown): string | undefined {
         waiting.push(...partsOf(value));
       }
     }
-    return texts.join("\n");
+    return [...texts, ...printed(error), asJson(error)].join("\n");
   } catch {
     return undefined;
   }
@@ -49,6 +49,22 @@ function inherited(error: Error): unknown[] {
   )
     if (one !== Object.prototype) values.push(...Reflect.ownKeys(one).map((key) => read(error, key)));
   return values;
+}
+
+/** The error as the console prints it, with and without its own `inspect` method: either may show more. */
+function printed(error: unknown): string[] {
+  const print = globalThis.process?.getBuiltinModule?.("node:util")?.inspect; // other runtimes have none
+  if (!print) return [];
+  const all = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
+  return [print(error, all), print(error, { ...all, customInspect: false, getters: true })];
+}
+
+function asJson(error: unknown): string {
+  try {
+    return JSON.stringify(error) ?? "";
+  } catch {
+    return ""; // for example circular: then it has no JSON
+  }
 }
 
 /** A property; `undefined` if its getter throws, because then it shows nothing. */
