@@ -29,9 +29,14 @@ export function bearer<Route extends RouteGenericInterface = RouteGenericInterfa
   const bearerOf = requestBearer(options);
   return async (request) => {
     delete (request as Partial<AnyRequest>).retailPos; // a bearer before this one may have set it, and this one may fail
-    const retailPos = await bearerOf(request as FastifyRequest<Route>, request.raw);
-    if (options.header) setInOwnHeaders(request, retailPos?.authorization);
-    if (retailPos) request.retailPos = retailPos;
+    let authorization: string | undefined;
+    try {
+      const retailPos = await bearerOf(request as FastifyRequest<Route>, request.raw);
+      if (retailPos) request.retailPos = retailPos;
+      authorization = retailPos?.authorization;
+    } finally {
+      if (options.header) setInOwnHeaders(request, authorization);
+    }
   };
 }
 
