@@ -7,7 +7,7 @@ import { type PassportSite, passportSites } from "./support/passport-sites.js";
 
 // A login is finished by the person who began it. `anna` and `ben` log in with a password; "" is nobody.
 
-const WORDS = /somebody else was logged in when this login was started/;
+const WORDS = /whoever is logged in now did not start this login/;
 
 describe.each(passportSites)("$name", (site) => {
   describe.each([

@@ -29,18 +29,19 @@ export interface SharedByLogins extends StrategySettings {
   readonly verify: AnyVerify;
 }
 
-/** Passport's actions on one request. */
-export interface Actions {
+/** A copy of the strategy for one request: Passport's actions on it, and hooks that a subclass may override. */
+export interface OwnStrategy {
   success(user: unknown, info: object): unknown;
   fail(info: unknown, status?: number): void;
   redirect(url: string, status?: number): void;
   error(error: unknown): unknown;
-}
-
-/** The strategy as one login sees it, with a subclass's hooks. */
-export interface LoginView extends SharedByLogins, Actions {
   authorizationParams(options: LoginOptions): object;
   tokenParams(options: LoginOptions): object;
+}
+
+/** The strategy as one login sees it. */
+export interface LoginView extends SharedByLogins {
+  readonly own: OwnStrategy;
   /** Only if a subclass has its own. */
   readonly parseErrorResponse: ((body: string, status: number) => Error | null) | undefined;
   profileOf(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile>;
@@ -60,7 +61,7 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
   const report = (error: unknown) => reportTo(view, req, error);
   wrapLogIn(req, report, () => {
     loggedIn?.();
-    void checkSessionStore(req, view.logSession);
+    checkSessionStore(req, view.logSession);
   });
   keepFromCaches(req);
   guarded(act, report)();
@@ -70,10 +71,14 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
  * The login was answered already: the application's callback, its flash or Passport threw, at once or later. The
  * framework answers; if it keeps its `next` to itself, whatever Passport does with errors.
  */
-function reportTo({ error: pass }: LoginView, req: Request, error: unknown): void {
+function reportTo({ own }: LoginView, req: Request, error: unknown): void {
   const problem = explained(asError(error));
   if (typeof req.next === "function") req.next(problem);
-  else guarded(pass, () => {})(problem); // a custom callback that throws again has had its chance
+  else
+    guarded(
+      () => own.error(problem),
+      () => {},
+    )(); // a custom callback that throws again has had its chance
 }
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {
@@ -88,7 +93,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const states = view.states.of(req, route);
     const isBack = await view.routes.isCallback(req, redirectUri, states.isKnown);
     const header = (name: string) => req.headers?.[name];
-    const leaveAlone = { act: () => answerPrefetch(req, view.error) };
+    const leaveAlone = { act: () => answerPrefetch(req, (error) => view.own.error(error)) };
     if (isPrefetch(header) || (!isBack && isCrossSiteEmbed(header))) return leaveAlone;
     if (options.session !== false) checkSessionCookie(req, view.logSession);
     if (isBack) return await finish(view, req, options, states);
@@ -96,25 +101,23 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const url = await start(view, req, options, route.redirectUri(), !isUnclicked(header));
     if (url === undefined) return leaveAlone;
     // RFC 9700, section 4.12: a browser follows a 303 with a GET, and sends no form of the POST on.
-    return { act: () => (req.method === "POST" ? view.redirect(url, 303) : view.redirect(url)) };
+    return { act: () => (req.method === "POST" ? view.own.redirect(url, 303) : view.own.redirect(url)) };
   } catch (error) {
-    if (!(error instanceof LoginFailure)) return { act: () => view.error(asError(error)) };
+    if (!(error instanceof LoginFailure)) return { act: () => view.own.error(asError(error)) };
     const { code, message, status, answer } = error;
     if (answer) {
       const { error, uri } = answer;
-      return { act: () => view.error(new OAuth2Strategy.AuthorizationError(message, error, uri)) };
+      return { act: () => view.own.error(new OAuth2Strategy.AuthorizationError(message, error, uri)) };
     }
     view.logFailure({ code, message });
-    return { act: () => view.fail({ code, message }, status) };
+    return { act: () => view.own.fail({ code, message }, status) };
   }
 }
 
 /** `next(undefined)` and `next("route")` would go on as if the login had succeeded. */
 function asError(error: unknown): unknown {
-  const isTakenForNone = !error || error === "route" || error === "router";
-  return isTakenForNone
-    ? new Error(`The login failed with ${JSON.stringify(error) ?? "undefined"} for an error`)
-    : error;
+  if (error && error !== "route" && error !== "router") return error;
+  return new Error(`The login failed with ${JSON.stringify(error) ?? "undefined"} for an error`);
 }
 
 /** If a session lacks a method that Passport needs to log a person in, Passport throws a bare TypeError. */
@@ -143,7 +146,7 @@ async function start(
   if (!issued) return undefined;
   const scope = [options.scope ?? view.scope ?? []].flat().join(view.scopeSeparator) || undefined;
   const url = view.client.authorizationUrl(issued.state, { redirectUri, scope });
-  for (const [name, value] of textsIn(view.authorizationParams(options)))
+  for (const [name, value] of textsIn(view.own.authorizationParams(options)))
     if (!REQUIRED.includes(name)) url.searchParams.set(name, value);
   return url.href;
 }
@@ -160,7 +163,7 @@ async function finish(
 ): Promise<Outcome> {
   const { callback, kept } = await acceptCallback(callbackQueryOf(req), states);
   const tokens = await exchangeCode(view.client, callback, {
-    params: Object.fromEntries(textsIn(view.tokenParams(options))),
+    params: Object.fromEntries(textsIn(view.own.tokenParams(options))),
     redirectUri: kept.redirectUri,
     parseErrorResponse: view.parseErrorResponse,
   });
@@ -169,12 +172,12 @@ async function finish(
   const { user, info } = await askVerify(view.verify, view.passReqToCallback, req, login);
   if (!user) {
     view.logFailure({ code: "login_refused", message: refusedBy(user) });
-    return { act: () => view.fail(info) };
+    return { act: () => view.own.fail(info) };
   }
   await view.client.connect(tokens);
   const { appState, loggedIn } = kept;
   const own = { ...asInfo(info), ...(appState !== undefined && { state: appState }) };
-  return { act: () => view.success(user, own), loggedIn };
+  return { act: () => view.own.success(user, own), loggedIn };
 }
 
 /** The likely mistake is a verify without `return`. */

@@ -38,7 +38,7 @@ const causes: [name: string, code: string, message: RegExp, how: (story: Story) 
   [
     "somebody logged in meanwhile",
     "state_unknown",
-    /somebody else was logged in when this login was started/,
+    /whoever is logged in now did not start this login/,
     async ({ person, origin, loginUrl }) => {
       await person.open(`${origin}/log-in?user=anna`);
       const back = approval((await person.open(loginUrl)).location, "shop");

@@ -8,7 +8,7 @@ import type {
 } from "passport";
 import OAuth2Strategy from "passport-oauth2";
 import { type Application, spentStates } from "../../login/src/parts.js";
-import { type Actions, handleLogin, type LoginView, type SharedByLogins } from "./handle-request.js";
+import { handleLogin, type LoginView, type OwnStrategy, type SharedByLogins } from "./handle-request.js";
 import { answerOfHook } from "./hooks/hook-answer.js";
 import { isSkipped } from "./hooks/skip-profile.js";
 import { type AnyVerify, styleOf, type VerifyDone, type VerifyResult } from "./hooks/verify.js";
@@ -86,6 +86,8 @@ declare module "passport" {
 export class RetailPosStrategy extends OAuth2Strategy {
   /** The client that keeps the tokens: the one given, or the one made from the options. */
   readonly client: RetailPos;
+  /** Of one login's copy. */
+  private byDefault: RetailPosProfile | undefined;
   /** In a function, because a strategy can be printed, and some of the settings are secrets. */
   private readonly shared: () => SharedByLogins;
 
@@ -125,28 +127,20 @@ export class RetailPosStrategy extends OAuth2Strategy {
 
   /** Starts a login, or finishes one if the request is the service's callback. */
   override authenticate(req: Request, options: LoginOptions = {}): void {
-    void handleLogin(this.view(), req, options ?? {});
+    // A copy: authenticate(instance) writes every request's actions, and a subclass its fields, onto one object.
+    const own: RetailPosStrategy = Object.assign(Object.create(Object.getPrototypeOf(this)), this);
+    const view: LoginView = {
+      ...this.shared(),
+      own: own as unknown as OwnStrategy,
+      parseErrorResponse: own.ownErrorParser(),
+      profileOf: (accessToken, byDefault) => own.loadProfile(accessToken, byDefault),
+    };
+    void handleLogin(view, req, options ?? {});
   }
 
   /** The profile of one login; a subclass may fetch a richer one, and gets the default one from `super.userProfile`. */
   override userProfile(_accessToken: string, done: (error?: unknown, profile?: unknown) => void): void {
-    done(null, (this as { profile?: RetailPosProfile }).profile);
-  }
-
-  /** The actions are read at once: authenticate(instance) writes every request's onto one object. */
-  private view(): LoginView {
-    const { success, fail, redirect, error } = this as unknown as Actions;
-    return {
-      ...this.shared(),
-      authorizationParams: (options) => this.authorizationParams(options),
-      tokenParams: (options) => this.tokenParams(options),
-      parseErrorResponse: this.ownErrorParser(),
-      profileOf: (accessToken, byDefault) => this.loadProfile(accessToken, byDefault),
-      success: success.bind(this),
-      fail: fail.bind(this),
-      redirect: redirect.bind(this),
-      error: error.bind(this),
-    };
+    done(null, this.byDefault);
   }
 
   /**
@@ -163,13 +157,12 @@ export class RetailPosStrategy extends OAuth2Strategy {
     };
   }
 
-  /** Runs the hook on an object of this login's own, from which `super.userProfile` takes the default. */
   private async loadProfile(accessToken: string, byDefault: RetailPosProfile): Promise<RetailPosProfile> {
     if (await isSkipped(this.shared().skipUserProfile, accessToken)) return byDefault;
-    const own: RetailPosStrategy = Object.create(this, { profile: { value: byDefault } });
+    this.byDefault = byDefault;
     const [profile] = await answerOfHook({
       name: "userProfile",
-      ask: (done) => own.userProfile(accessToken, done),
+      ask: (done) => this.userProfile(accessToken, done),
       takesDone: this.userProfile.length !== 1,
     });
     return (profile ?? byDefault) as RetailPosProfile;
@@ -193,7 +186,7 @@ function keeperOf(settings: StrategySettings): StateKeeper {
   const own = { ...application, redirectUri };
   const inCookies = cookieJar({ application: own, secrets, clock, keeper: sessionKey }, trustProxy);
   const jarOf = (req: Request) => (store === "session" || !responseOf(req) ? inSession : inCookies);
-  return ownStates({ jarOf, clock, spent, redirectUri });
+  return ownStates({ jarOf, clock, spent, redirectUri: application.redirectUri ?? "" });
 }
 
 function tokenUrlOf({ baseUrl }: Application): string {

@@ -56,6 +56,8 @@ export interface KeptLogins<Found extends FoundLogin> {
   readonly accept?: (login: PendingLogin) => void | Promise<void>;
 }
 
+const TOO_LATE = "This login was started more than 15 minutes ago; start it again";
+
 /** The rules of logins that are kept in the browser or its session: each counts once, for 15 minutes. */
 export function callbackStates<Found extends FoundLogin>({
   find,
@@ -79,11 +81,7 @@ export function callbackStates<Found extends FoundLogin>({
     const { login } = found;
     if (spent.has(state)) throw alreadyUsed();
     if (!login) throw new LoginFailure("state_unknown", found.whyUnknown);
-    if (!isInTime(login, clock()))
-      throw new LoginFailure(
-        "state_expired",
-        "This login was started more than 15 minutes ago; start it again",
-      );
+    if (!isInTime(login, clock())) throw new LoginFailure("state_expired", TOO_LATE);
     await accept?.(login);
     return { ...found, login };
   }

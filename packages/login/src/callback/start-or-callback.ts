@@ -30,13 +30,23 @@ export async function isCallback({ query, path, redirectUri, isKnown }: Arrival)
  * letters and a slash at the end for the same.
  */
 export function isCallbackPath(path: string | undefined, redirectUri: string): boolean {
-  if (path === undefined || !URL.canParse(redirectUri, BASE)) return false;
-  const [here, whole] = [plainPath(path), plainPath(new URL(redirectUri, BASE).pathname)];
+  const { here, whole } = pathsOf(path, redirectUri);
   return here === whole || (here !== "" && whole.endsWith(here));
 }
 
-/** Of a redirect URI that is relative. */
-const BASE = "http://localhost";
+/** Whether a path begins with the callback's: one mount serves both, and strangers ask for anything below it. */
+export function isBelowCallback(path: string | undefined, redirectUri: string): boolean {
+  const { here, whole } = pathsOf(path, redirectUri);
+  return whole !== "" && here.startsWith(whole);
+}
+
+/** Both paths in one spelling. A redirect URI that is relative is resolved against the request. */
+function pathsOf(path = "", redirectUri: string) {
+  const base = `http://localhost/${path.replace(/^\/+/, "")}`;
+  const isAddress = redirectUri !== "" && URL.canParse(redirectUri, base);
+  const whole = isAddress ? new URL(redirectUri, base).pathname : "";
+  return { here: plainPath(path), whole: plainPath(whole) };
+}
 
 function plainPath(path: string): string {
   return decoded(path)

@@ -42,7 +42,11 @@ export function sessionLog(logFailures: LogFailures | undefined): (problem: stri
   return (problem) => {
     if (logFailures === false || told.has(problem)) return;
     told.add(problem);
-    say(logFailures, `People who log in may be logged out on the next page: ${problem}.`, PAGE);
+    say(
+      logFailures,
+      `People who log in may be logged out on the next page: ${problem}.`,
+      `${PAGE}#back-at-the-start`,
+    );
   };
 }
 

@@ -23,8 +23,8 @@ export const CANNOT_BE_OPENED: string =
 
 /** The message for a login that another person began, or nobody who was logged in; `state_unknown` too. */
 export const OF_ANOTHER_PERSON: string =
-  "Nothing was connected: somebody else was logged in when this login was started, or nobody was. A login is finished " +
-  "by the person who started it; start it again";
+  "Nothing was connected: whoever is logged in now did not start this login. Somebody logged in or out meanwhile, or the " +
+  "session is gone (one in memory ends with its process). Start the login again";
 
 const wordsWith =
   (action: FailureWords["action"]) =>
@@ -110,7 +110,7 @@ const SEALED_ELSEWHERE = logIn(
 
 const NOT_THE_SAME_PERSON = logIn(
   "You logged in or out meanwhile",
-  "This login belongs to what you did before that. Nothing was connected. Start again.",
+  "This login was started before that. Nothing was connected. Start again.",
 );
 
 const OTHERWISE = wait(

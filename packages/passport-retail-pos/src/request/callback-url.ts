@@ -27,20 +27,16 @@ export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProx
 /** A host and perhaps a port, and nothing that could turn it into the user name of another one. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 
-/**
- * The host that the browser used, with its port. Empty if the request names none.
- *
- * @throws {Error} all proxies are trusted, and they name several hosts.
- */
+/** The host that the browser used, with its port; if its proxies name several, the one that the request itself names. */
 export function hostOf(req: Request, trustProxy: boolean): string {
-  return addressOf(req, trustProxy).host;
+  return addressOf(req, trustProxy).host || ownHostOf(req);
 }
 
 function originOf(req: Request, trustProxy: boolean): string {
   const { protocol, host } = isFastify(req) && !trustProxy ? req : addressOf(req, trustProxy);
   const origin = `${protocol}://${host}`;
   if (HOST.test(host) && URL.canParse(origin)) return origin;
-  throw badRequest(new Error("callbackURL is relative, and the request's Host header is unusable"));
+  throw badRequest(new Error(NO_HOST));
 }
 
 function badRequest(error: Error): Error {
@@ -52,10 +48,7 @@ function addressOf(req: Request, trustProxy: boolean): { protocol: string; host:
   const forwarded = (name: string) => forwardedBy(trusts, req, name);
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
   const isHttps = isTls || forwarded("x-forwarded-proto")?.toLowerCase() === "https";
-  return {
-    protocol: isHttps ? "https" : "http",
-    host: forwarded("x-forwarded-host") ?? ownHostOf(req),
-  };
+  return { protocol: isHttps ? "https" : "http", host: forwarded("x-forwarded-host") ?? ownHostOf(req) };
 }
 
 /** The host that a request names itself; over HTTP/2 as `:authority`. Empty if it names none. */
@@ -81,17 +74,15 @@ function isFastify(req: Request): boolean {
 
 /**
  * Each proxy may append a value, so the nearest one's comes last: the value of the farthest proxy that is trusted. What
- * stands before it a stranger may have sent.
- *
- * @throws {Error} all proxies are trusted, and they name several hosts: one of them may be a stranger's.
+ * stands before it a stranger may have sent. Empty if all proxies are trusted and name several hosts: one of them may
+ * be a stranger's.
  */
 function forwardedBy(trusts: Trust, req: Request, name: string): string | undefined {
   const values = listIn(req.headers[name]);
   if (typeof trusts === "boolean") {
     const named = trusts ? values.filter(Boolean) : [];
-    if (name === "x-forwarded-host" && new Set(named.map((host) => host.toLowerCase())).size > 1)
-      throw badRequest(new Error(SEVERAL_HOSTS));
-    return named[0];
+    const isOne = new Set(named.map((value) => value.toLowerCase())).size < 2;
+    return isOne || name !== "x-forwarded-host" ? named[0] : "";
   }
   const addresses = [...listIn(req.headers["x-forwarded-for"]), req.socket?.remoteAddress ?? ""].reverse();
   let hops = 0;
@@ -99,10 +90,12 @@ function forwardedBy(trusts: Trust, req: Request, name: string): string | undefi
   return hops === 0 ? undefined : values.at(-hops) || undefined;
 }
 
-const SEVERAL_HOSTS =
-  "callbackURL is relative, and X-Forwarded-Host names several hosts: give a whole callbackURL";
+const NO_HOST =
+  "callbackURL is relative, and the request's Host header is unusable, or its X-Forwarded-Host names several hosts: " +
+  "give a whole callbackURL";
 
 function listIn(header: string | string[] | undefined): string[] {
-  const values = header === undefined ? [] : String(header).split(",");
-  return values.map((value) => value.trim());
+  return String(header ?? "")
+    .split(",")
+    .map((value) => value.trim());
 }

@@ -2,6 +2,7 @@ import type { Request } from "express";
 import {
   type Arrival,
   hasParameter,
+  isBelowCallback,
   isCallback,
   isCallbackPath,
   LoginFailure,
@@ -65,7 +66,8 @@ export class Routes {
 
   /** Notes where a login was started. */
   started(req: Request, redirectUri: string): void {
-    const isElsewhere = !isCallbackPath(addressOf(req)?.pathname, redirectUri);
+    const path = addressOf(req)?.pathname;
+    const isElsewhere = !isCallbackPath(path, redirectUri) && !isBelowCallback(path, redirectUri);
     if (isElsewhere && this.#withStartsElsewhere.size < MOST_PATHS)
       this.#withStartsElsewhere.add(redirectUri);
   }

@@ -33,7 +33,7 @@ export interface OwnStatesOptions {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly spent: SpentStates;
-  /** The `redirect_uri` of every login that is not given another; only others are kept with the login. */
+  /** The client's own `redirect_uri`; only others are kept with the login. */
   readonly redirectUri: string;
 }
 

@@ -52,9 +52,7 @@ describe("tabs", () => {
     const tabs = [await begin("one"), await begin("two")];
     expect((await person.open(tabs[0] ?? "")).status).toBe(200);
     expect((await person.open(tabs[1] ?? "")).status).toBe(403);
-    expect(failures).toEqual([
-      expect.stringContaining("somebody else was logged in when this login was started"),
-    ]);
+    expect(failures).toEqual([expect.stringContaining("whoever is logged in now did not start this login")]);
   });
 
   test("a store that nobody began to connect does not go to the account that they have then", async () => {

@@ -10,9 +10,7 @@ interface WithSession {
   readonly protocol?: string;
   readonly ctx?: {
     readonly protocol: string;
-    readonly sessionOptions?: CookieSettings & {
-      readonly store?: { get(id: string, maxAge: undefined, options: object): unknown };
-    };
+    readonly sessionOptions?: CookieSettings;
   };
 }
 type CookieSettings = Readonly<Partial<Record<"secure" | "sameSite", unknown>>>;
@@ -24,7 +22,7 @@ const SECURE =
 const SAME_SITE =
   "the session's cookie is SameSite=None and not Secure, so browsers drop it. Make it SameSite=Lax, or Secure on https";
 const LOST =
-  "the session's store does not have the session that was saved in it. Is the store full, or does it fail silently?";
+  "the session's store does not have the session that was saved in it. It may be full, or fail without a word";
 
 /** Tells what a start or a callback shows of the cookie of the session. */
 export function checkSessionCookie(req: Request, tell: (problem: string) => void): void {
@@ -35,20 +33,17 @@ export function checkSessionCookie(req: Request, tell: (problem: string) => void
   if (String(sameSite).toLowerCase() === "none" && !(secure ?? isHttps)) tell(SAME_SITE);
 }
 
-/** Tells if the session of a person whom Passport has just logged in is not in the store that has saved it. */
-export async function checkSessionStore(req: Request, tell: (problem: string) => void): Promise<void> {
-  const { sessionID, sessionStore, ctx } = req as WithSession;
-  const { externalKey } = sessionIn(req) ?? {};
-  if (personInSession(req) === undefined) return;
+/**
+ * Tells if the session of a person whom Passport has just logged in is not in the store that has saved it. koa-session
+ * does not show the name under which it saves a session.
+ */
+export function checkSessionStore(req: Request, tell: (problem: string) => void): void {
+  const { sessionID, sessionStore } = req as WithSession;
+  if (personInSession(req) === undefined || sessionID === undefined) return;
   try {
-    const found =
-      typeof externalKey === "string"
-        ? await ctx?.sessionOptions?.store?.get(externalKey, undefined, { ctx })
-        : await new Promise((resolve) => {
-            if (sessionID === undefined || !sessionStore) resolve(true);
-            else sessionStore.get(sessionID, (error, session) => resolve(!error && session));
-          });
-    if (!found) tell(LOST);
+    sessionStore?.get(sessionID, (error, session) => {
+      if (error || !session) tell(LOST);
+    });
   } catch {
     tell(LOST);
   }
