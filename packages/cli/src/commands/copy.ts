@@ -87,6 +87,13 @@ function isAnySeen({ count }: Outcomes): boolean {
   return ["copied", "same", "newer", "gone", FAILED].some((outcome) => count(outcome) > 0);
 }
 
+const AGAIN = "Run it again after everything that writes to the old store has stopped, until it copies none.";
+const NONE_LEFT =
+  "Nothing was left to copy. If nothing writes to the old store any more, the application may use the new one.";
+const DONE =
+  "Nothing was left to copy. If the application uses the new store, and nothing writes to the old one any more, this was " +
+  "the last run.";
+
 /** A renewal that was under way when its process was told to stop may save its tokens after the run before. */
 const LAST_RUN =
   "Once the application uses the new store, run it one last time: that brings over what a straggler renewed in the " +
@@ -96,11 +103,9 @@ function advice(told: Outcomes, to: TokenStore): string {
   const { count } = told;
   if (count(FAILED) > 0) return "Not everything was copied: fix what failed, and run it again.";
   if (!isAnySeen(told)) return "Nothing was found in from. Are the exports from and to swapped?";
-  const all =
-    count("copied") > 0
-      ? "Run it again after everything that writes to the old store has stopped, until it copies none."
-      : "Nothing was left to copy. If nothing writes to the old store any more, the application may use the new one.";
-  return [all, ...lookAt(told, to), LAST_RUN].join("\n");
+  if (count("copied") > 0) return [AGAIN, ...lookAt(told, to), LAST_RUN].join("\n");
+  if (count("newer") > 0) return [DONE, ...lookAt(told, to)].join("\n");
+  return [NONE_LEFT, ...lookAt(told, to), LAST_RUN].join("\n");
 }
 
 /** What an operator has to look at besides. */

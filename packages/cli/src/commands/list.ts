@@ -13,7 +13,7 @@ import {
 import { wordsOf } from "../terminal/error-message.js";
 import { jsonOf, print } from "../terminal/output.js";
 import { progressOn } from "../terminal/progress.js";
-import { grouped, localTime } from "../terminal/times.js";
+import { closeTime, grouped } from "../terminal/times.js";
 import type { Terminal } from "../terminal/world.js";
 
 export const help = `Usage: retail-pos list --client <module> [options]
@@ -82,7 +82,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   }
   await table.end();
   progress?.clear();
-  if (!values.json) await sum(terminal, counts, wanted);
+  if (!values.json) await sum(terminal, counts, wanted, now);
   return counts.unreadable > 0 ? 1 : 0;
 }
 
@@ -162,13 +162,14 @@ async function sum(
   terminal: Terminal,
   { stored, shown, unreadable, refused, ended, ending, missing, unsaid }: Readonly<Record<CountName, number>>,
   { endsBy, scopes }: Wanted,
+  now: number,
 ): Promise<void> {
   const { isTTY } = terminal.stdout;
   if (isTTY && shown > 0) await print(terminal, "");
   await printSum(terminal, isTTY !== true, [
     ...(shown === stored ? [] : [["shown", shown] as const]),
     ["connected", stored - refused - unreadable],
-    ...(endsBy === undefined ? [] : [[`of these end by ${localTime(endsBy)}`, ending] as const]),
+    ...(endsBy === undefined ? [] : [[`of these end by ${closeTime(endsBy, now)}`, ending] as const]),
     ["of these with an access token that has ended", ended],
     ["must log in again", refused],
     ...(unreadable === 0 ? [] : [["cannot be read: not connected for this process", unreadable] as const]),
