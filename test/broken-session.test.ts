@@ -85,6 +85,22 @@ describe.each(withStores)("$name: a store", (site) => {
   });
 });
 
+test("koa-session with a store that works is not told of", async () => {
+  const site = passportSites.find(
+    ({ name, inSession }) => name.startsWith("Koa") && !inSession,
+  ) as PassportSite;
+  const kept = new Map<string, object>();
+  const store = {
+    get: async (key: string) => kept.get(key),
+    set: async (key: string, value: object) => void kept.set(key, { ...value }),
+    destroy: async (key: string) => void kept.delete(key),
+  };
+  const { person, origin, lines } = await open(site, { koaStore: store });
+  expect((await person.open(await begin(person, origin))).status).toBe(200);
+  expect(JSON.parse((await person.open(`${origin}/me`)).body).user).toEqual({ domainPrefix: "shop" });
+  expect(lines).toEqual([]);
+});
+
 test("`logFailures: false` tells nothing", async () => {
   const [site] = withCookies as [PassportSite];
   const { person, origin, lines } = await open(site, { cookie: { secure: true } }, { logFailures: false });

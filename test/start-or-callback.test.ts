@@ -87,6 +87,13 @@ describe.each(passportSites)("$name", (site) => {
     );
   });
 
+  test("a stranger's visit below the path that starts and callbacks share stops nobody's login", async () => {
+    if (site.name.startsWith("Fastify")) return; // no such route
+    const { person, url } = await open(site, "/any");
+    await browser().open(url("/any/favicon.ico"));
+    expect((await person.open(url("/any"))).status).toBe(302);
+  });
+
   test.each([{ code: "c", state: "s" }, { error: "server_error" }, { state: "s" }])(
     "the service's answer as a form, %o, is refused, also where starts and callbacks share a route",
     async (fields) => {

@@ -36,6 +36,8 @@ export interface PassportSiteSettings {
   readonly cookie?: { secure?: boolean; sameSite?: "none" | "lax" };
   /** Of express-session. */
   readonly store?: Store;
+  /** Of koa-session. */
+  readonly koaStore?: object;
   /** A middleware, or a schema with defaults, adds this to the query of each request. */
   readonly addsToQuery?: Record<string, string | undefined>;
 }
@@ -145,7 +147,7 @@ function koaSite(Koa: typeof Koa3, settings: PassportSiteSettings): RequestListe
   app.keys = ["for the tests"];
   app.proxy = trustProxy;
   app.silent = true;
-  app.use(koaSession({ ...cookie }, app));
+  app.use(koaSession({ ...cookie, ...(settings.koaStore && { store: settings.koaStore as never }) }, app));
   app.use(async (ctx, next) => {
     if (ctx.method === "POST") {
       const chunks = [];

@@ -1,4 +1,5 @@
 import { TokenEndpointError } from "@retail-pos/core";
+import type { Request } from "express";
 import { Passport } from "passport";
 import { describe, expect, test } from "vitest";
 import { browser } from "../../../test/support/browser.js";
@@ -220,6 +221,39 @@ describe("userProfile", () => {
     const { site } = await open(Strategy);
     expect((await logIn(site.loginUrl)).profile).toEqual({ id: "of the hook" });
     expect(asked).toEqual([["https://shop.example.com/api/me", { Authorization: "Bearer access-shop-1" }]]);
+  });
+});
+
+describe("a subclass that keeps something of a request in a field", () => {
+  class Strategy extends RetailPosStrategy {
+    shop: unknown;
+    override authenticate(req: Request, options?: LoginOptions) {
+      this.shop = req.get("x-shop");
+      super.authenticate(req, options);
+    }
+    override authorizationParams() {
+      return { shop: this.shop };
+    }
+    override tokenParams() {
+      return { shop: this.shop };
+    }
+  }
+
+  test.each(["name", "instance"])("has its own in each login, by %s", async (by) => {
+    const { site, service } = await open(Strategy, {
+      authenticate: (strategy, passport) => passport.authenticate(by === "name" ? "retail-pos" : strategy),
+    });
+    const shops = ["one", "two", "three"];
+    const starting = shops.map(async (shop) => {
+      const [person, headers] = [browser(), { "x-shop": shop }];
+      const { location } = await person.open(site.loginUrl, { headers });
+      expect(new URL(location).searchParams.get("shop")).toBe(shop);
+      return () => person.open(approval(location, shop), { headers });
+    });
+    const approvals = await Promise.all(starting);
+    await Promise.all(approvals.map((approve) => approve()));
+    const sent = service.seen.map(({ url, form }) => [new URL(url).hostname.split(".")[0], form.get("shop")]);
+    expect(sent.sort()).toEqual(shops.map((shop) => [shop, shop]).sort());
   });
 });
 

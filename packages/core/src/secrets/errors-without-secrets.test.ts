@@ -205,6 +205,15 @@ describe("withoutSecrets", () => {
       name: `${name}`,
       error: Object.assign(new Error("failed"), { cause: { options: { body } } }),
     })),
+    {
+      name: "what its toJSON gives",
+      error: Object.assign(new Error("failed"), { toJSON: () => ({ sent: SECRET }) }),
+    },
+    {
+      name: "what the console prints of it",
+      error: Object.assign(new Error("failed"), { options: { [inspect.custom]: () => SECRET } }),
+    },
+    { name: "a promise", error: Object.assign(new Error("failed"), { token: Promise.resolve(SECRET) }) },
     { name: "what a getter of the error's class gives", error: new WithGetter("failed") },
     {
       name: "a form-encoded body",

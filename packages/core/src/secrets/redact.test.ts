@@ -37,6 +37,9 @@ describe("redact", () => {
   const usual = [
     { name: "percent-encoded", text: percent },
     { name: "percent-encoded in lower case", text: percent.toLowerCase() },
+    { name: "percent-encoded twice", text: encodeURIComponent(percent) },
+    { name: "in HTML", text: "canary/4d+7a=&amp;&lt;é&gt;&#39;&quot;b" },
+    { name: "in ASCII JSON", text: JSON.stringify(secret).replace("é", "\\u00e9") },
     { name: "in JSON", text: JSON.stringify(secret) },
     { name: "in JSON, with its slashes escaped", text: JSON.stringify(secret).replaceAll("/", "\\/") },
   ];

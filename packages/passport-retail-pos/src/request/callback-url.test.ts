@@ -136,6 +136,15 @@ describe("a relative callbackURL is resolved against the address the browser use
     expect(sentAsRedirectUri).toEqual([uri, uri]);
   });
 
+  test("a whole one is taken behind proxies that name several hosts", async () => {
+    const headers = { ...proxied, "x-forwarded-host": "www.example.com, internal.example.com" };
+    const { sentAsRedirectUri } = await login({ proxy: true }, {}, headers);
+    expect(sentAsRedirectUri).toEqual([
+      expect.stringMatching(/^http:.*\/callback$/),
+      expect.stringMatching(/^http:.*\/callback$/),
+    ]);
+  });
+
   test("the strategy's own `proxy` option trusts as well", async () => {
     const { sentAsRedirectUri } = await login({ callbackURL: "/callback", proxy: true }, {}, proxied);
     expect(sentAsRedirectUri).toEqual([

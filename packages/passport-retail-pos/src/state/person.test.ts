@@ -68,15 +68,33 @@ test.each([
   ["its sub", { sub: "a", iat: 1 }, { sub: "a", iat: 2 }, 200],
   ["its id, another one", { id: 7 }, { id: 8 }, 403],
   ["all it has", { name: "anna" }, { name: "ben" }, 403],
+  ["all it has, the same", { name: "anna" }, { name: "anna" }, 200],
+  ["its id beyond 2^53", big(0n), big(0n), 200],
+  ["its id beyond 2^53, another one", big(0n), big(1n), 403],
+  ["a text", "anna", "anna", 200],
+  ["a text, another one", "anna", "ben", 403],
+  ["nothing that can be compared", circular(), circular(), 403],
   ["being there", undefined, { id: 7 }, 403],
 ])("without Passport's session req.user tells who it is, by %s", async (_, before, after, status) => {
-  let user: object | undefined = before;
-  const setUser: RequestHandler = (req, _res, next) => next(void Object.assign(req, user && { user }));
+  let user: unknown = before;
+  const setUser: RequestHandler = (req, _res, next) =>
+    next(void Object.assign(req, user !== undefined && { user }));
   const { person, begin } = await open("authorize", false, (app) => app.use(setUser));
   const back = await begin("shop");
   user = after;
   expect((await person.open(back)).status).toBe(status);
 });
+
+/** As an ORM has it, with an answer that JSON can hold. */
+function big(more: bigint): object {
+  return { id: 2n ** 60n + more, toJSON: () => "anna" };
+}
+
+function circular(): object {
+  const user: { self?: object } = {};
+  user.self = user;
+  return user;
+}
 
 async function open(
   action: "authenticate" | "authorize",

@@ -30,6 +30,18 @@ describe("no error shows a secret, wherever the service or the wire repeats it:"
       name: "error_description, as it was sent",
       listener: echo((_, body) => answer(500, { error_description: body })),
     },
+    ...(
+      [
+        ["with zero-width blanks", (text) => text.replaceAll("n", "n\u200b")],
+        ["with soft hyphens", (text) => text.replaceAll("n", "n\u00ad")],
+        ["with no-break spaces", (text) => text.replaceAll(" ", "\u00a0")],
+        ["as HTML's numbers", (text) => text.replaceAll("c", "&#99;")],
+        ["in base64", (text) => Buffer.from(text).toString("base64")],
+      ] satisfies [string, (text: string) => string][]
+    ).map(([how, change]) => ({
+      name: `error_description, ${how}`,
+      listener: echo((form) => answer(500, { error_description: change(all(form)) })),
+    })),
     { name: "an HTML page", listener: echo((_, body) => answer(500, `<pre>${body}</pre>`)) },
     { name: "a page that is no JSON", listener: echo((_, body) => answer(200, body)) },
     {
