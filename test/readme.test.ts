@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   connect,
   url as databaseUrl,
@@ -12,7 +12,11 @@ import {
   setUp,
   tearDown,
 } from "../packages/store-postgres/testing/postgres.js";
-import { canRun as hasRedis, url as redisUrl } from "../packages/store-redis/testing/redis.js";
+import {
+  connectIoRedis,
+  canRun as hasRedis,
+  url as redisUrl,
+} from "../packages/store-redis/testing/redis.js";
 import { browser } from "./support/browser.js";
 import { programIn as programOf, root } from "./support/docs/documents.js";
 import { freePort } from "./support/listen.js";
@@ -24,6 +28,27 @@ const databaseFile = join(tmpdir(), `retail-pos-readme-${process.pid}.db`);
 let sandbox: Sandbox;
 let port: number;
 let program: ChildProcess | undefined;
+
+// The programs of the documents use default names, and some remove what they find: they get a schema and a Redis
+// database of their own.
+const ownRedis = new URL("/15", redisUrl).href;
+const atRedis = async (command: "dbsize" | "flushdb") => {
+  const { client, close } = await connectIoRedis(ownRedis);
+  const answer = await client.call(command);
+  close();
+  return answer;
+};
+beforeAll(async () => {
+  if (hasPostgres) await setUp();
+  if (hasRedis && (await atRedis("dbsize")) !== 0)
+    throw new Error(
+      `${ownRedis} is not empty, and this test would remove what is there: redis-cli -n 15 flushdb`,
+    );
+});
+afterAll(async () => {
+  if (hasPostgres) await tearDown();
+  if (hasRedis) await atRedis("flushdb");
+});
 
 beforeEach(async () => {
   port = await freePort();
@@ -219,9 +244,9 @@ describe("the program of each store logs in and reads products:", () => {
   });
 
   test.skipIf(!hasPostgres)("store-postgres", async () => {
-    const drop = `await pool.query("drop table retail_pos_tokens, retail_pos_tokens_lock");`;
-    const source = programIn("packages/store-postgres/README.md") + after + drop;
-    expect(await outputOf(source)).toContain("House espresso");
+    expect(await outputOf(programIn("packages/store-postgres/README.md") + after)).toContain(
+      "House espresso",
+    );
   });
 });
 
@@ -267,18 +292,13 @@ describe("the modules of cli are what its commands read:", () => {
       `await from.save(${plain("to-be-copied")}); await postgres.store.save(${plain("to-be-sealed")});`,
       `await from.remove("to-be-copied");`,
     );
-    await setUp();
-    try {
-      const output = await outputOf(program, { PGOPTIONS: `-c search_path=${schema}` });
-      expect(output).toMatch(/^copy 0 [\s\S]*^[1-9]\d* copied/m);
-      expect(output).toMatch(/^seal 0 [\s\S]*1 sealed/m);
-      expect(output).toMatch(/^reseal 0 /m);
-      expect(output).toMatch(/^status 0 /m);
-      expect(output).toMatch(/^disconnect 1 [\s\S]*unknown/m);
-      expect(output).not.toMatch(/an-access-token|a-refresh-token/);
-    } finally {
-      await tearDown();
-    }
+    const output = await outputOf(program);
+    expect(output).toMatch(/^copy 0 [\s\S]*^[1-9]\d* copied/m);
+    expect(output).toMatch(/^seal 0 [\s\S]*1 sealed/m);
+    expect(output).toMatch(/^reseal 0 /m);
+    expect(output).toMatch(/^status 0 /m);
+    expect(output).toMatch(/^disconnect 1 [\s\S]*unknown/m);
+    expect(output).not.toMatch(/an-access-token|a-refresh-token/);
   });
 });
 
@@ -302,15 +322,9 @@ describe("the README of store-contracts:", () => {
   });
 
   test.skipIf(!hasPostgres)("the store on a user table keeps every promise of a store", async () => {
-    await setUp();
-    try {
-      const pool = connect({ max: 1 });
-      await pool.query(`CREATE TABLE ${schema}.users (domain_prefix text UNIQUE, name text, tokens jsonb)`);
-      const inSchema = { PGOPTIONS: `-c search_path=${schema}` };
-      expectAllPassed(await outputOf(inReadme("Tokens in your user table"), inSchema));
-    } finally {
-      await tearDown();
-    }
+    const pool = connect({ max: 1 });
+    await pool.query(`CREATE TABLE ${schema}.users (domain_prefix text UNIQUE, name text, tokens jsonb)`);
+    expectAllPassed(await outputOf(inReadme("Tokens in your user table")));
   });
 });
 
@@ -342,7 +356,8 @@ function run(source: string, more: NodeJS.ProcessEnv = {}): ChildProcess {
       CODE: sandbox.approve(store).searchParams.get("code") ?? "",
       DATABASE_FILE: databaseFile,
       DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl,
+      REDIS_URL: ownRedis,
+      PGOPTIONS: `-c search_path=${schema}`,
       TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
       DOMAIN_PREFIX: store,
       SESSION_SECRET: "a secret of the tests, longer than 32 letters",

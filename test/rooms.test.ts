@@ -71,10 +71,6 @@ test.each(packages)(`no folder of %s has more than ${MOST} source files`, (name)
   expect([...counts].filter(([, count]) => count > MOST)).toEqual([]);
 });
 
-test.each(packages)("no files of %s import each other in a circle", (name) => {
-  expect(circleIn(new Map(sourcesOf(name).map((file) => [file, importsOf(file)])))).toEqual([]);
-});
-
 test.each(packages.filter((name) => !(name in PLANS)))("%s is one room", (name) => {
   expect(new Set(sourcesOf(name).map(dirname))).toEqual(new Set([`packages/${name}/src`]));
 });
@@ -103,35 +99,10 @@ describe.each(Object.entries(PLANS))("in %s", (name, floors) => {
   });
 });
 
-test("a circle is found", () => {
-  const circle = circleIn(
-    new Map([
-      ["a", ["b"]],
-      ["b", ["c", "d"]],
-      ["c", []],
-      ["d", ["b"]],
-    ]),
-  );
-  expect(circle.sort()).toEqual(["b", "d"]);
-});
-
 /** The files of a package that a file names in an import, for a value or for a type. */
 function importsOf(file: string): string[] {
   const code = readFileSync(root + file, "utf8");
   return [...code.matchAll(/(?:from |import\()"(\.[^"]+)\.js"/g)]
     .map(([, name]) => `${join(dirname(file), name ?? "")}.ts`)
     .filter((imported) => imported.startsWith(file.split("/").slice(0, 2).join("/")));
-}
-
-/** What remains if files that nobody imports, or that import none, are taken away again and again. */
-function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
-  let left = [...imports.keys()];
-  for (let count = 0; count !== left.length; ) {
-    count = left.length;
-    const inside = left;
-    const importsOne = (file: string) => imports.get(file)?.some((other) => inside.includes(other));
-    const isImported = (file: string) => inside.some((other) => imports.get(other)?.includes(file));
-    left = inside.filter((file) => importsOne(file) && isImported(file));
-  }
-  return left;
 }
