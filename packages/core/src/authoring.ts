@@ -19,6 +19,7 @@ export {
 
 // A client of an HTTP API
 export { copyOfInit } from "./client/call-members.js";
+export { discard } from "./platform/fetch.js";
 export { parseRetryAfter } from "./vocabulary/rate-limit.js";
 
 // A tool that goes through a store
@@ -39,4 +40,4 @@ export { BoundedMap } from "./platform/bounded-map.js";
 
 // Options of one's own
 export { refuseMisspelt } from "./settings/option-checks.js";
-export { redirectUri as checkedRedirectUri } from "./settings/addresses.js";
+export { isLoopback, redirectUri as checkedRedirectUri } from "./settings/addresses.js";

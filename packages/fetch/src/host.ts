@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { discard } from "@retail-pos/core/authoring";
 import { RetailFetchError } from "./errors.js";
 import { HostLimit } from "./host-rate-limit.js";
 
@@ -152,11 +153,4 @@ export class Host {
       if (this.#calls === 0) this.#timer.unref();
     } else if (this.#calls + this.#underWay === 0) onIdle();
   }
-}
-
-/** Ends a body that will not be read or sent. It may be one of Node's streams, or one that cannot be ended. */
-export function discard(body: unknown, reason?: unknown): void {
-  const stream = body as { cancel?(reason: unknown): unknown; destroy?(): void } | null | undefined;
-  const ending = () => (stream?.cancel ? stream.cancel(reason) : stream?.destroy?.());
-  new Promise((resolve) => resolve(ending())).catch(() => {});
 }

@@ -1,7 +1,7 @@
-import { copyOfInit } from "@retail-pos/core/authoring";
+import { copyOfInit, discard } from "@retail-pos/core/authoring";
 import { connections, Requests } from "./connections.js";
 import { RetailFetchError } from "./errors.js";
-import { discard, Host } from "./host.js";
+import { Host } from "./host.js";
 import { type RetailFetchOptions, readOptions } from "./options.js";
 
 /** `fetch`, and the end of it. */

@@ -6,13 +6,9 @@ export function plainFetch(given: typeof globalThis.fetch | undefined): typeof g
   return given ? (...call) => given(...call) : (...call) => globalThis.fetch(...call);
 }
 
-/** Cancels a body that will not be read, without waiting. Some implementations of `fetch` return Node's streams. */
-export function discard(body: unknown): void {
-  const stream = body as { cancel?(): Promise<void>; destroy?(): void } | null | undefined;
-  try {
-    if (stream?.cancel) stream.cancel().catch(() => {});
-    else stream?.destroy?.();
-  } catch {
-    // A body that cannot be cancelled does no harm: it is not read anyway.
-  }
+/** Ends a body that will not be read or sent. It may be one of Node's streams, or one that cannot be ended. */
+export function discard(body: unknown, reason?: unknown): void {
+  const stream = body as { cancel?(reason: unknown): unknown; destroy?(): void } | null | undefined;
+  const ending = () => (stream?.cancel ? stream.cancel(reason) : stream?.destroy?.());
+  new Promise((resolve) => resolve(ending())).catch(() => {});
 }

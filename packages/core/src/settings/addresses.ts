@@ -134,7 +134,8 @@ function addressText(option: string, value: unknown): string {
   return value;
 }
 
-function isLoopback(hostname: string): boolean {
+/** Whether a host can only be this machine: plain http harms nobody there. */
+export function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 

@@ -1,11 +1,8 @@
-/** A host that only this machine can be: plain http harms nobody there. */
-export function isLoopback({ hostname }: URL): boolean {
-  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-}
+import { isLoopback } from "@retail-pos/core/authoring";
 
 /** Whether everybody between the browser and this address can read along. */
 export function isReadableOnTheWay(url: URL): boolean {
-  return url.protocol === "http:" && !isLoopback(url);
+  return url.protocol === "http:" && !isLoopback(url.hostname);
 }
 
 /** An address fit to be shown: queries carry states and codes, and some addresses a password. */

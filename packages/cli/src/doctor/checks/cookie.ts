@@ -1,7 +1,7 @@
+import { isLoopback } from "@retail-pos/core/authoring";
 import { Cookie, CookieJar, defaultPath, domainMatch, getPublicSuffix, pathMatch } from "tough-cookie";
 import { printable } from "../../terminal/output.js";
 import { type Answer, isSilence } from "../browser/browser-get.js";
-import { isLoopback } from "../browser/shown-address.js";
 import { asWarning, type Finding } from "../findings/finding.js";
 import { found, LOGIN_LOST, SESSION_LOST } from "../findings/messages.js";
 import type { Probe } from "../probe.js";
@@ -132,7 +132,7 @@ async function troublesOf(one: CookieFrom, callback: URL, { now, effect }: Loss)
   if (bytes > LARGEST_COOKIE) add("cookie-size", { bytes, most: LARGEST_COOKIE });
   else if (cookie.secure && from.protocol === "http:")
     // Chromium and Firefox take this machine for secure; WebKit does not.
-    add(isLoopback(from) ? "cookie-secure dropped-by-safari" : "cookie-secure dropped");
+    add(isLoopback(from.hostname) ? "cookie-secure dropped-by-safari" : "cookie-secure dropped");
   else if (cookie.sameSite === "none" && !cookie.secure) add("cookie-same-site none");
   if (!(await isKept(header, from))) add("cookie-domain", { host: from.hostname });
   if (cookie.sameSite === "strict") add("cookie-same-site strict");
