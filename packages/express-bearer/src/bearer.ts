@@ -26,7 +26,7 @@ export function bearer<Req = Request>(
   const bearerOf = requestBearer(options);
   return async (request, res, next) => {
     const req = request as Request;
-    delete (req as Partial<typeof req>).retailPos; // a bearer before this one may have set it, and this one may fail
+    delete (req as Partial<typeof req>).retailPos; // set by a bearer before this one, which may fail
     try {
       const retailPos = await bearerOf(request, req);
       if (retailPos) req.retailPos = retailPos;

@@ -28,7 +28,7 @@ export function bearer<Route extends RouteGenericInterface = RouteGenericInterfa
 ): BearerHook {
   const bearerOf = requestBearer(options);
   return async (request) => {
-    delete (request as Partial<AnyRequest>).retailPos; // a bearer before this one may have set it, and this one may fail
+    delete (request as Partial<AnyRequest>).retailPos; // set by a bearer before this one, which may fail
     let authorization: string | undefined;
     try {
       const retailPos = await bearerOf(request as FastifyRequest<Route>, request.raw);

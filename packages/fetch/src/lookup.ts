@@ -79,9 +79,9 @@ function absent(lookup: Lookup): void {
 }
 
 /**
- * Empty if DNS says that there is no such name; `undefined` if it does not answer: with IPv6 only, a machine with IPv4 only would reach nothing.
- * This asks the network only, and needs none of the threads of `dns.lookup`. Each name has a resolver of its own,
- * because a shared one waits for an answer only a little longer than it waited for the last ones.
+ * Empty if DNS says that there is no such name; `undefined` if it does not answer: with IPv6 only, a machine with IPv4
+ * only would reach nothing. This asks the network only, and needs none of the threads of `dns.lookup`. Each name has a
+ * resolver of its own, because a shared one waits for an answer only a little longer than it waited for the last ones.
  */
 async function addressesInDns(host: string): Promise<LookupAddress[] | undefined> {
   const resolver = new dns.promises.Resolver({ timeout: 2000, tries: 1 });

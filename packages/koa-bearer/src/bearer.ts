@@ -22,7 +22,7 @@ export function bearer<Asked extends Context = Context>(
 ): (ctx: Asked, next: Next) => Promise<void> {
   const bearerOf = requestBearer(options);
   return async (ctx, next) => {
-    delete (ctx.state as Partial<typeof ctx.state>).retailPos; // a bearer before this one may have set it, and this one may fail
+    delete (ctx.state as Partial<typeof ctx.state>).retailPos; // set by a bearer before this one, which may fail
     const retailPos = await bearerOf(ctx, ctx.req);
     if (retailPos) ctx.state.retailPos = retailPos;
     await next();

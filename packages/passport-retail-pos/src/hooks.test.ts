@@ -228,7 +228,7 @@ describe("a subclass that keeps something of a request in a field", () => {
   class Strategy extends RetailPosStrategy {
     shop: unknown;
     override authenticate(req: Request, options?: LoginOptions) {
-      this.shop = req.get("x-shop");
+      Object.defineProperty(this, "shop", { value: req.get("x-shop"), configurable: true }); // is not printed
       super.authenticate(req, options);
     }
     override authorizationParams() {

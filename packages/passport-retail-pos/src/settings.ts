@@ -78,9 +78,8 @@ export function checkOptions(options: RetailPosStrategyOptions): StrategySetting
   if (state === false)
     throw new TypeError("state cannot be switched off: without it anybody can log a person in");
   if (pkce) throw new TypeError("pkce is not supported by the service; leave the option out");
-  if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey === "")) {
+  if (sessionKey !== undefined && (typeof sessionKey !== "string" || sessionKey === ""))
     throw new TypeError("sessionKey must be a non-empty text");
-  }
   if (!["undefined", "boolean", "function"].includes(typeof skipUserProfile))
     throw new TypeError("skipUserProfile must be true, false or a function");
   if (clock !== undefined && typeof clock !== "function") throw new TypeError("clock must be a function");
@@ -136,9 +135,8 @@ function clientOf(options: RetailPosStrategyOptions): RetailPos {
       clientID === undefined ? "; none was given (settingsFromEnv() reads RETAIL_POS_CLIENT_ID)" : "";
     throw new TypeError(`clientID must be a non-empty text${none}`);
   }
-  if (tokenStore !== undefined && typeof (tokenStore as Partial<TokenStore> | null)?.load !== "function") {
+  if (tokenStore !== undefined && typeof (tokenStore as Partial<TokenStore> | null)?.load !== "function")
     throw new TypeError("tokenStore must be a token store with load(), save() and remove()");
-  }
   return retailPos({
     ...rest,
     clientId: clientID,

@@ -6,23 +6,18 @@ export interface StateKeeper {
   /**
    * Starts a login.
    *
+   * @param login `appState`: the application's own; `redirectUri`: of this login; `mayEvict`: whether the oldest logins
+   * may go to make room.
    * @returns the state that goes over the wire; `undefined` if there is no room, and the request may evict no other
    * login.
    * @throws {TypeError} the application's state is none that can be kept.
    */
-  issue(req: Request, login: LoginToStart): Promise<{ readonly state: string } | undefined>;
+  issue(
+    req: Request,
+    login: { appState: unknown; redirectUri: string; mayEvict: boolean },
+  ): Promise<{ readonly state: string } | undefined>;
   /** The logins that came along with a request. */
   of(req: Request, route: CallbackRoute): CallbackStates<FinishedState>;
-}
-
-/** What is kept of a login that starts. */
-export interface LoginToStart {
-  /** The application's own state. */
-  readonly appState: unknown;
-  /** The `redirect_uri` of this login. */
-  readonly redirectUri: string;
-  /** Whether the oldest logins may go to make room. */
-  readonly mayEvict: boolean;
 }
 
 /** What a keeper may want to know of the route that received a callback. */

@@ -128,7 +128,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
   /** Starts a login, or finishes one if the request is the service's callback. */
   override authenticate(req: Request, options: LoginOptions = {}): void {
     // A copy: authenticate(instance) writes every request's actions, and a subclass its fields, onto one object.
-    const own: RetailPosStrategy = Object.assign(Object.create(Object.getPrototypeOf(this)), this);
+    const own: this = Object.create(Object.getPrototypeOf(this), Object.getOwnPropertyDescriptors(this));
     const view: LoginView = {
       ...this.shared(),
       own: own as unknown as OwnStrategy,

@@ -129,7 +129,7 @@ function plainText(value: unknown, secrets: readonly string[]): string | undefin
   if (typeof value !== "string" || value === "") return undefined;
   // Cleaned first: other blanks may stand for those that a secret has, and more may stand in it.
   const redacted = redact(printable(value), [...secrets, ...secrets.map(printable)]);
-  if (shows(unspaced(redacted), secrets.map(unspaced))) return plainWords(redacted).slice(0, 200);
+  if (shows(unspaced(redacted), secrets.map(unspaced))) return "[hidden]";
   const cleaned = redacted.replace(/[\w+/=-]{16,}/g, (word) => (/\d/.test(word) ? "[hidden]" : word));
   return (/[&%\\]/.test(cleaned) ? plainWords(cleaned) : cleaned).slice(0, 200);
 }

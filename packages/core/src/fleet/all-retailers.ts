@@ -34,7 +34,7 @@ export function pagesThrough(
   return pages(list, signal, tell, arranged);
 }
 
-/** All retailers of a store, for a tool that has no client. What is listed is checked, and an endless list is an error. */
+/** All retailers of a store, for a tool without a client. Each is checked, and an endless list is an error. */
 export function retailersIn(store: TokenStore, signal?: AbortSignal): AsyncIterable<RetailerStatus> {
   return pagesThrough(
     checkedStore(store, versionsOf(""), () => {}),

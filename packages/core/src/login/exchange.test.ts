@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   failureOf,
   fakeService,
@@ -340,6 +340,23 @@ describe("exchanges of all retailers together", () => {
     for (const error of refused) expect(error).toMatchObject({ code: "rate_limited" });
     held.resolve();
     await Promise.all(outcomes.slice(0, 256).map((one) => one.catch(() => {})));
+  });
+
+  test("that wait for a lock longer than a login may take keep their places, and give up after a minute", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const held = later<void>();
+    const { pos, service } = start({ lock: (_key, work) => held.promise.then(work) });
+    const first = Array.from({ length: 256 }, (_, at) => failureOf(pos.exchange(`made-up-${at}`, "code")));
+    await new Promise(setImmediate);
+    vi.advanceTimersByTime(30_000);
+    expect(await failureOf(pos.exchange("shop", "code"))).toMatchObject({ code: "rate_limited" });
+    vi.advanceTimersByTime(31_000);
+    const next = pos.exchange("shop", "code");
+    held.resolve();
+    for (const error of await Promise.all(first)) expect(error).toMatchObject({ code: "rate_limited" });
+    expect((await next).access.value).toBe("access-shop-1");
+    expect(service.seen).toHaveLength(1);
   });
 
   test("do not stand before a renewal", async () => {

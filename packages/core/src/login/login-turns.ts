@@ -6,8 +6,8 @@ import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
 
 /**
- * Runs the logins of one retailer one at a time, in all processes that share the lock (behaviour 7). A stranger can start
- * any number, with any domain prefix, and each code goes to a host that its callback named, which may not answer.
+ * Runs the logins of one retailer one at a time, in all processes that share the lock (behaviour 7). A stranger can
+ * start any number, with any domain prefix, and each code goes to a host that its callback named, which may not answer.
  * Renewals are not counted and not limited by it.
  */
 export interface LoginTurns {
@@ -26,14 +26,16 @@ export interface LoginTurns {
 const MOST_OF_A_RETAILER = 100;
 /** Of all retailers: as many sockets, at most. */
 const MOST = 256;
+/** A login that has waited this long for its turn gives up: the browser has, too. */
+const LONGEST_WAIT_MS = 60_000;
 /** The retry time of a login that was refused because too many are under way. */
 const RETRY_AFTER_MS = 1000;
 
 /** A login that waits for its turn, or has it. */
 interface LoginTurn {
   readonly retailer: DomainPrefix;
-  /** When it began to wait, as `performance.now()` says it. */
-  readonly at: number;
+  /** By then it is over, whatever became of it, as `performance.now()` says it. */
+  endsAt: number;
 }
 
 /** The logins of one retailer in this process. */
@@ -46,7 +48,6 @@ interface Queue {
 export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTurns {
   const loginMayTakeMs = timeoutMs + REQUEST_ENDS_WITHIN_MS;
   const queues = new Map<DomainPrefix, Queue>();
-  /** The oldest first. */
   const turns = new Set<LoginTurn>();
   let logins = 0;
   return { take };
@@ -60,13 +61,17 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
       throw tooMany(retailer, `has to wait: ${MOST} logins of all retailers are under way`);
     queues.set(retailer, queue);
     queue.waiting += 1;
-    const turn = { retailer, at: performance.now() };
+    const turn: LoginTurn = { retailer, endsAt: performance.now() + LONGEST_WAIT_MS };
     turns.add(turn);
     logins += 1;
     const number = logins;
     try {
       const heartbeat = new Heartbeat(loginMayTakeMs);
-      const inTurnNow = () => inTurn(queue, number, () => work(heartbeat));
+      const inTurnNow = () => {
+        if (!turns.has(turn)) throw tooMany(retailer, "waited too long behind other logins");
+        turn.endsAt = performance.now() + loginMayTakeMs;
+        return inTurn(queue, number, () => work(heartbeat));
+      };
       return await underLock(lock, `${clientId}/login/${retailer}`, inTurnNow, { heartbeat });
     } finally {
       end(turn);
@@ -82,11 +87,8 @@ export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTur
 
   /** Some runtimes end a request's work, `finally` included, when its client leaves. Such a login is not counted. */
   function forgetOld(): void {
-    const oldest = performance.now() - loginMayTakeMs;
-    for (const turn of turns) {
-      if (turn.at > oldest) return;
-      end(turn);
-    }
+    const now = performance.now();
+    for (const turn of turns) if (turn.endsAt < now) end(turn);
   }
 
   /** If the endpoint did not answer a login, those that waited for it fail at once, without a timeout each. */

@@ -213,6 +213,14 @@ describe("withoutSecrets", () => {
       name: "what the console prints of it",
       error: Object.assign(new Error("failed"), { options: { [inspect.custom]: () => SECRET } }),
     },
+    {
+      name: "what a request in it gives JSON, though the error is circular",
+      error: Object.assign(new Error("failed"), { request: { toJSON: () => SECRET }, ...aCircle() }),
+    },
+    {
+      name: "what its toString gives",
+      error: Object.assign(new Error("failed"), { toString: () => SECRET }),
+    },
     { name: "a promise", error: Object.assign(new Error("failed"), { token: Promise.resolve(SECRET) }) },
     { name: "what a getter of the error's class gives", error: new WithGetter("failed") },
     {
@@ -392,6 +400,12 @@ class WithGetter extends Error {
   get request() {
     return { headers: { authorization: this.#secret } };
   }
+}
+
+function aCircle(): object {
+  const agent: { self?: object } = {};
+  agent.self = agent;
+  return { agent };
 }
 
 function formData(): FormData {

@@ -5,7 +5,7 @@ const MOST_OBJECTS = 50_000;
 export function textsIn(error: unknown): string | undefined {
   const texts: string[] = [];
   const seen = new Set<unknown>();
-  const waiting = [error];
+  const waiting = [error, called(error, "toString")];
   try {
     while (waiting.length > 0) {
       const value = waiting.pop();
@@ -15,7 +15,7 @@ export function textsIn(error: unknown): string | undefined {
         waiting.push(...partsOf(value));
       }
     }
-    return [...texts, ...printed(error), asJson(error)].join("\n");
+    return [...texts, ...printed(error)].join("\n");
   } catch {
     return undefined;
   }
@@ -30,6 +30,7 @@ function partsOf(value: object): unknown[] {
   if (ArrayBuffer.isView(value))
     return [new TextDecoder().decode(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))];
   const own = Reflect.ownKeys(value).flatMap((key) => [key, read(value, key)]);
+  own.push(called(value, "toJSON"));
   if (value instanceof Map || value instanceof Set) return [...own, ...[...value.entries()].flat()];
   if (value instanceof Error) return [...own, ...inherited(value)];
   const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
@@ -59,11 +60,12 @@ function printed(error: unknown): string[] {
   return [print(error, all), print(error, { ...all, customInspect: false, getters: true })];
 }
 
-function asJson(error: unknown): string {
+/** What a method of its own gives; `undefined` if there is none, or it throws. */
+function called(value: unknown, method: "toJSON" | "toString"): unknown {
   try {
-    return JSON.stringify(error) ?? "";
+    return (value as Record<string, () => unknown>)[method]?.();
   } catch {
-    return ""; // for example circular: then it has no JSON
+    return undefined;
   }
 }
 

@@ -64,7 +64,7 @@ function optionLike(
   );
 }
 
-/** Whether two names differ by a typing mistake: one letter too many or too few, or the same letters in another order. */
+/** Whether two names differ by a typing mistake: one letter too many or too few, or letters in another order. */
 function isAlmost(ours: string, given: string): boolean {
   const sorted = (name: string) => [...name].sort().join();
   const lacksOne = (short: string, long: string) =>

@@ -18,7 +18,7 @@ export const FIELDS = [
 /** The same as columns of a table: `domain_prefix`, `access_token`. */
 export const COLUMNS: readonly string[] = FIELDS.map(columnOf);
 
-/** A record as a database gives it: instants as numbers, big integers or texts; what is missing as `null` or not at all. */
+/** As a database gives it: instants as numbers, big integers or texts; what is missing as `null` or not at all. */
 export type FlatRecord = Readonly<Record<string, unknown>>;
 
 /** The column of a field. */
@@ -54,5 +54,5 @@ function asGiven(record: FlatRecord): FlatRecord {
 
 function instant(value: unknown): number {
   const isNumber = typeof value === "number" || typeof value === "bigint";
-  return isNumber || (typeof value === "string" && value.trim() !== "") ? Number(value) : Number.NaN;
+  return isNumber || /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(String(value)) ? Number(value) : Number.NaN;
 }

@@ -34,10 +34,10 @@ export function isCallbackPath(path: string | undefined, redirectUri: string): b
   return here === whole || (here !== "" && whole.endsWith(here));
 }
 
-/** Whether a path begins with the callback's: one mount serves both, and strangers ask for anything below it. */
+/** Whether a path lies below the callback's: one mount serves both, and strangers ask for anything there. */
 export function isBelowCallback(path: string | undefined, redirectUri: string): boolean {
   const { here, whole } = pathsOf(path, redirectUri);
-  return whole !== "" && here.startsWith(whole);
+  return ["/", ";"].some((sign) => here.startsWith(whole + sign));
 }
 
 /** Both paths in one spelling. A redirect URI that is relative is resolved against the request. */

@@ -27,7 +27,7 @@ export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProx
 /** A host and perhaps a port, and nothing that could turn it into the user name of another one. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 
-/** The host that the browser used, with its port; if its proxies name several, the one that the request itself names. */
+/** The host that the browser used, with its port; if proxies name several, the one that the request itself names. */
 export function hostOf(req: Request, trustProxy: boolean): string {
   return addressOf(req, trustProxy).host || ownHostOf(req);
 }

@@ -67,8 +67,9 @@ export class Routes {
   /** Notes where a login was started. */
   started(req: Request, redirectUri: string): void {
     const path = addressOf(req)?.pathname;
+    const isGuard = req.baseUrl === "" && !req.route; // Express runs it before every route, for starts anywhere
     const isElsewhere = !isCallbackPath(path, redirectUri) && !isBelowCallback(path, redirectUri);
-    if (isElsewhere && this.#withStartsElsewhere.size < MOST_PATHS)
+    if (isElsewhere && !isGuard && this.#withStartsElsewhere.size < MOST_PATHS)
       this.#withStartsElsewhere.add(redirectUri);
   }
 }

@@ -63,9 +63,8 @@ export function customState(
 }
 
 function reasonIn(info: unknown): string {
-  const message =
-    typeof info === "string" ? info : (info as { message?: unknown } | null | undefined)?.message;
-  return typeof message === "string" && message !== ""
+  const message: unknown = typeof info === "string" ? info : Object(info).message;
+  return typeof message === "string" && message
     ? message
     : "The state store does not know this callback's state";
 }

@@ -63,6 +63,17 @@ describe("tabs", () => {
   });
 });
 
+class Member {
+  readonly role = "member";
+  readonly #name: string;
+  constructor(name: string) {
+    this.#name = name;
+  }
+  get greeting() {
+    return `Hello ${this.#name}`;
+  }
+}
+
 test.each([
   ["its id", { id: 7, seen: 1 }, { id: 7, seen: 2 }, 200],
   ["its sub", { sub: "a", iat: 1 }, { sub: "a", iat: 2 }, 200],
@@ -74,6 +85,9 @@ test.each([
   ["a text", "anna", "anna", 200],
   ["a text, another one", "anna", "ben", 403],
   ["nothing that can be compared", circular(), circular(), 403],
+  ["a class that shows its role only", new Member("anna"), new Member("anna"), 403],
+  ["its email, beside an empty id", { id: "", email: "a" }, { id: "", email: "b" }, 403],
+  ["its sub, of another issuer", { sub: "1", iss: "a" }, { sub: "1", iss: "b" }, 403],
   ["being there", undefined, { id: 7 }, 403],
 ])("without Passport's session req.user tells who it is, by %s", async (_, before, after, status) => {
   let user: unknown = before;

@@ -42,11 +42,17 @@ export async function checkPerson(
   if (user !== (await personIn(req))) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
 }
 
-/** Its other properties may change with each request. Who cannot be named counts as somebody else each time. */
+/** What names a user; its other properties may change with each request. */
+const NAMES = ["id", "_id", "sub", "uid", "uuid", "userId", "username", "email"];
+
+/** Who cannot be named, because JSON may not show who it is, counts as somebody else each time. */
 function nameOf(user: unknown): string {
-  const isObject = typeof user === "object" && user !== null;
-  const { id, _id, sub, email } = (isObject ? user : {}) as Readonly<Record<string, unknown>>;
-  return jsonOf(id ?? _id ?? sub ?? email ?? user) ?? crypto.randomUUID();
+  if (typeof user !== "object") return `${typeof user} ${String(user)}`;
+  const all = user as Readonly<Record<string, unknown>>;
+  const name = NAMES.map((key) => jsonOf(all[key])).find((text) => /^("[^"]|-?\d)/.test(text ?? ""));
+  const isPlain = Object.getPrototypeOf(all) === Object.prototype;
+  const isFlat = isPlain && Object.values(all).every((value) => Object(value) !== value);
+  return (name || isFlat ? jsonOf([all["iss"], name ?? all]) : undefined) ?? crypto.randomUUID();
 }
 
 function jsonOf(value: unknown): string | undefined {
