@@ -52,10 +52,19 @@ export class Requests {
       // undici frees a connection one turn after its answer: a call that came before that would open another.
       nextTurn(() => {
         redirect?.drop();
+        if (answer.isDropped) return isOver();
         isOfExchange.run(this.#isExchange, () => this.#agent.dispatch(request, answer));
       });
     });
     return true;
+  }
+
+  /**
+   * Ends the request of a call that has failed. `fetch` leaves the answer of a redirect that it does not follow, and
+   * hears the caller's signal no more: a host that does not end it would hold the connection.
+   */
+  drop(): void {
+    this.#answer?.drop();
   }
 }
 
@@ -77,6 +86,7 @@ class Answer implements Handler {
   #pieces = 0;
   #isWanted = true;
   #hasEnd = false;
+  isDropped = false;
 
   constructor(fetch: Handler, host: string, isOver: () => void) {
     this.#fetch = fetch;
@@ -86,12 +96,14 @@ class Answer implements Handler {
 
   /** Ends the connection, unless the last byte has come. `fetch` is told nothing more. */
   drop(): void {
+    this.isDropped = true;
     this.#fetch = {};
     this.#abort(new Error("This answer is not read"));
   }
 
   onRequestStart(controller: Controller, context: unknown): void {
     this.#abort = (reason) => controller.abort(reason);
+    if (this.isDropped) return this.drop(); // it waited for a connection meanwhile
     controller.pause = () => this.#passOn(controller, false);
     controller.resume = () => this.#passOn(controller, true);
     this.#fetch.onRequestStart?.(controller, context);

@@ -35,6 +35,8 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   const agent = connections(keepAliveMs);
   const hosts = new Map<string, Host>();
   const underWay = new Set<Promise<Response>>();
+  /** Those whose answer has not come to its end. */
+  const sent = new Set<Requests>();
   let closed: Promise<void> | undefined;
 
   function hostOf({ origin, host: name }: URL): Host {
@@ -70,10 +72,18 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
       // A `Request` follows its caller's signal only while something holds it: until the answer was read.
       const ours = Object.assign(new Requests(agent, isExchange), { input });
       const given = { ...copy, dispatcher: init.dispatcher ?? ours };
-      const answer = await globalThis.fetch(request ?? address, given as RequestInit);
-      const from = URL.canParse(answer?.url) ? new URL(answer.url).origin : url?.origin; // a redirect led elsewhere?
-      const isOfHost = from === url?.origin && typeof answer?.headers?.get === "function";
-      return { answer, isOfHost, over: ours.over };
+      sent.add(ours);
+      try {
+        const answer = await globalThis.fetch(request ?? address, given as RequestInit);
+        const from = URL.canParse(answer?.url) ? new URL(answer.url).origin : url?.origin; // a redirect led elsewhere?
+        const isOfHost = from === url?.origin && typeof answer?.headers?.get === "function";
+        return { answer, isOfHost, over: ours.over };
+      } catch (error) {
+        ours.drop();
+        throw error;
+      } finally {
+        void ours.over.then(() => sent.delete(ours));
+      }
     }
 
     try {
@@ -91,7 +101,8 @@ export function retailFetch(options: RetailFetchOptions = {}): RetailFetch {
   async function finish(): Promise<void> {
     for (const host of hosts.values()) host.dismiss();
     await Promise.allSettled(underWay);
-    await agent.close();
+    await Promise.all([...sent].map(({ over }) => over));
+    await agent.destroy(); // nothing is under way; undici's own close may wait for a call that was aborted
   }
 
   return Object.assign(fetch, { close: () => (closed ??= finish()) });
