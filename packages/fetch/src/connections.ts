@@ -103,10 +103,10 @@ class Answer implements Handler {
 
   onRequestStart(controller: Controller, context: unknown): void {
     this.#abort = (reason) => controller.abort(reason);
-    if (this.isDropped) return this.drop(); // it waited for a connection meanwhile
     controller.pause = () => this.#passOn(controller, false);
     controller.resume = () => this.#passOn(controller, true);
     this.#fetch.onRequestStart?.(controller, context);
+    if (this.isDropped) this.drop(); // its call failed while it waited for a connection
   }
 
   onResponseStart(...head: Parameters<NonNullable<Handler["onResponseStart"]>>): void {
