@@ -69,7 +69,8 @@ export class Routes {
     const path = addressOf(req)?.pathname;
     const isGuard = req.baseUrl === "" && !req.route; // Express runs it before every route, for starts anywhere
     const isElsewhere = !isCallbackPath(path, redirectUri) && !isBelowCallback(path, redirectUri);
-    if (isElsewhere && !isGuard && this.#withStartsElsewhere.size < MOST_PATHS)
+    const isMoved = /\/(\.|%2e){1,2}(\/|$)/i.test(String(req.originalUrl)); // to URL it is another path than to routers
+    if (isElsewhere && !isGuard && !isMoved && this.#withStartsElsewhere.size < MOST_PATHS)
       this.#withStartsElsewhere.add(redirectUri);
   }
 }

@@ -36,9 +36,8 @@ export function customState(
     },
     of: (req, route) => ({
       isKnown,
-      async check(state) {
-        if (!(await isKnown(state))) await verify(req, state, route); // a store can only be asked once
-      },
+      // A store can only be asked once.
+      check: async (state) => void ((await isKnown(state)) || (await verify(req, state, route))),
       async spend(state) {
         const finished = await verify(req, state, route);
         if (!(await spent.spend(state))) throw alreadyUsed();

@@ -43,14 +43,16 @@ export async function checkPerson(
 }
 
 /** What names a user; its other properties may change with each request. */
-const NAMES = ["id", "_id", "sub", "uid", "uuid", "userId", "username", "email"];
+const NAMES = "id _id sub uid uuid oid userId user_id accountId username email".split(" ");
+
+const NO_NAME = /^("\s*"|\[(null)?\]|true)?$/;
 
 /** Who cannot be named, because JSON may not show who it is, counts as somebody else each time. */
 function nameOf(user: unknown): string {
   if (typeof user !== "object") return `${typeof user} ${String(user)}`;
   const all = user as Readonly<Record<string, unknown>>;
-  const name = NAMES.map((key) => jsonOf(all[key])).find((text) => /^("[^"]|-?\d)/.test(text ?? ""));
-  const isPlain = Object.getPrototypeOf(all) === Object.prototype;
+  const name = NAMES.map((key) => jsonOf(all[key]) ?? "").find((text) => !NO_NAME.test(text));
+  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(all));
   const isFlat = isPlain && Object.values(all).every((value) => Object(value) !== value);
   return (name || isFlat ? jsonOf([all["iss"], name ?? all]) : undefined) ?? crypto.randomUUID();
 }
