@@ -34,7 +34,7 @@ export {
 } from "./vocabulary/token-set-versions.js";
 export { inPlainWords } from "./secrets/errors-without-secrets.js";
 
-// What every runtime should have
+// Small parts that several packages need
 export { base64url } from "./platform/base64url.js";
 export { BoundedMap } from "./platform/bounded-map.js";
 

@@ -4,7 +4,7 @@ import type { LookupFunction } from "node:net";
 /** By then core has given up the exchange: it waits so long by default. */
 const GIVEN_UP_MS = 10_000;
 
-/** Of the names in line that DNS knows not to be there; the oldest leave. Perhaps this machine alone knows some. */
+/** So many names that DNS does not know stay in line; beyond it the oldest leave. */
 const MOST_ABSENT = 20;
 
 /** The name of this machine, and its children, perhaps with the dot of the root. */
@@ -30,8 +30,9 @@ const NOT_THERE = ["ENODATA", "ENOTFOUND"];
  * would wait behind them.
  *
  * So that logins do not wait behind them either, a name that has to wait is asked for in DNS as well, and leaves the
- * line if it is there. Names that only the machine knows (`/etc/hosts`) stay in line, but not behind many that are
- * nowhere. So does what names this machine (RFC 6761, 6.3): whoever answers for DNS could name another one.
+ * line if it is there. Names that only the machine knows (`/etc/hosts`) stay in line; so does what names this machine
+ * (RFC 6761, 6.3), because whoever answers for DNS could name another one. Of the names that DNS does not know, at most
+ * twenty stay: strangers make up any number.
  */
 export const oneAtATime: LookupFunction = (host, options, done) => {
   const answer: typeof done = (...answered) => {

@@ -29,10 +29,9 @@ const MOVING_PATH = /[\t\n\r]|[\0-\x20]$|^[^?#]*(\\|\/(\.|%2e){1,2}(\/|[?#]|$))/
  * Node frames the answer. These are a connection's own (RFC 9110, 7.6.1), or of a body that may have become another: a
  * wrong length would make the rest of this answer the beginning of the next.
  */
-export const FRAMING: readonly string[] =
-  "connection content-length http2-settings keep-alive proxy-connection te trailer transfer-encoding upgrade".split(
-    " ",
-  );
+const NAMES =
+  "connection content-length http2-settings keep-alive proxy-connection te trailer transfer-encoding upgrade";
+export const FRAMING: readonly string[] = NAMES.split(" ");
 
 /**
  * A web handler on Node's own request and response: `node:http`, `node:http2`, Express, Next's pages, serverless

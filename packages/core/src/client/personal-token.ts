@@ -1,5 +1,5 @@
 import { plainFetch } from "../platform/fetch.js";
-import { baseUrlOf, secureUrl, sharesOrigin } from "../settings/addresses.js";
+import { baseUrlOf, secureUrl, sharesOrigin, withoutTrailingSlash } from "../settings/addresses.js";
 import { refuseMisspelt, refuseStrayCharacters } from "../settings/option-checks.js";
 import { type DomainPrefix, parseDomainPrefix } from "../vocabulary/domain-prefix.js";
 import { kindOf, ReconnectRequiredError } from "../vocabulary/errors.js";
@@ -40,7 +40,7 @@ export function personalToken(options: PersonalTokenOptions): RetailerClient {
   const isTemplate = typeof baseUrl === "string" && baseUrl.includes("{domain_prefix}");
   const address = isTemplate
     ? baseUrlOf(baseUrl)(domainPrefix)
-    : secureUrl("baseUrl", baseUrl).href.replace(/(?<!\/)\/+$/, "");
+    : withoutTrailingSlash(secureUrl("baseUrl", baseUrl).href);
   const access = Object.freeze(redactedAccess({ value: token }));
   const clientOf = retailerClients({
     sharesOrigin: isTemplate ? sharesOrigin(baseUrl) : isSegmentOf(domainPrefix, address),

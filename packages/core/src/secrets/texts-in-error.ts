@@ -43,12 +43,11 @@ function partsOf(value: object): unknown[] {
 /** The values of the getters of an error's own classes. */
 function inherited(error: Error): unknown[] {
   const values: unknown[] = [];
-  for (
-    let one = Object.getPrototypeOf(error);
-    one && one !== Error.prototype;
-    one = Object.getPrototypeOf(one)
-  )
-    if (one !== Object.prototype) values.push(...Reflect.ownKeys(one).map((key) => read(error, key)));
+  let one = Object.getPrototypeOf(error);
+  while (one && one !== Error.prototype && one !== Object.prototype) {
+    values.push(...Reflect.ownKeys(one).map((key) => read(error, key)));
+    one = Object.getPrototypeOf(one);
+  }
   return values;
 }
 

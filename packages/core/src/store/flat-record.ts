@@ -32,14 +32,14 @@ export function flatRecord({ access, ...set }: TokenSet): (string | number | nul
   return FIELDS.map((field) => (all[field] ?? null) as string | number | null);
 }
 
-/** The token set in a record, unchecked: core checks it when it loads one, and then it may be sealed. */
+/** The token set in a record. It is not checked here: core checks each set that it loads. */
 export function setInFlatRecord(record: FlatRecord): TokenSet {
   const { accessToken, ...given } = asGiven(record);
   const { expiresAt, ...set } = given;
   return { ...set, access: { value: accessToken, ...("expiresAt" in given && { expiresAt }) } } as TokenSet;
 }
 
-/** One entry of a store's `list`, unchecked too. */
+/** One entry of a store's `list`. Core checks it, too. */
 export function statusInFlatRecord(record: FlatRecord): RetailerStatus {
   return retailerStatus(asGiven(record));
 }

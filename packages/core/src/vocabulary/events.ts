@@ -116,7 +116,7 @@ function isObject(value: unknown): boolean {
 }
 
 type WithoutTime<Event> = Event extends RetailPosEvent ? Omit<Event, "at"> : never;
-/** An event that happens now. */
+/** Tells `observe` of an event, with the time. */
 export type Tell = (event: WithoutTime<RetailPosEvent>) => void;
 
 /** Tells `observe` of everything that happens to stored tokens. */
