@@ -136,6 +136,7 @@ const GUARDS: readonly Mutant[] = [
     "a mark replaces a mark",
     "(isOlder || (!isNote && haveSameAccess(ours, stored)))",
     "(isOlder || haveSameAccess(ours, stored))",
+    { story: "refused" },
   ),
   swapped(
     "a mark keeps good tokens out",
