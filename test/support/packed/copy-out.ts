@@ -26,7 +26,8 @@ export function copyOut(example: string, copy: string, tarballs: ReadonlyMap<str
   const file = join(copy, "package.json");
   const manifest = JSON.parse(readFileSync(file, "utf8"));
   // Vite as in our lockfile: `npm ci` fails as long as the registry lacks an optional dependency of the newest one.
-  manifest.overrides = { vite: viteVersion };
+  // npm refuses to override what an application names itself.
+  manifest.overrides = manifest.devDependencies?.vite === undefined ? { vite: viteVersion } : {};
   // Also what a package of ours brings along: the registry knows another version of it, or none yet.
   for (const [ours, tarball] of tarballs) {
     const groups = [manifest.dependencies, manifest.devDependencies].filter((group) => ours in group);
