@@ -123,8 +123,12 @@ describe("are refused there:", () => {
       { SESSION_SECRET: deployed.RETAIL_POS_CLIENT_SECRET },
       "SESSION_SECRET must not",
     ],
-    ["a key without an id", { TOKEN_KEYS: KEY }, "TOKEN_KEYS must be <id>:"],
-    ["one short key of two", { TOKEN_KEYS: `2026-02:${KEY},2026-01:hunter2` }, "TOKEN_KEYS must be <id>:"],
+    ["a key without an id", { TOKEN_KEYS: KEY }, "TOKEN_KEYS keys[0] must be <id>:"],
+    [
+      "one short key of two",
+      { TOKEN_KEYS: `2026-02:${KEY},2026-01:hunter2` },
+      "TOKEN_KEYS keys[1].secret must have 32",
+    ],
     ["no store at once", { STORES_AT_ONCE: "0" }, "STORES_AT_ONCE must be a whole number from 1 to 100"],
   ])("%s", (_case, wrong, named) => {
     const attempt = () => settingsFrom({ ...deployed, ...wrong });

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { settingsFromEnv } from "@retail-pos/core";
+import { sealingKeys } from "@retail-pos/sealed-store";
 import { cleanEnv, EnvMissingError, makeExactValidator, str } from "envalid";
 
 const CALLBACK = "/auth/retail-pos/callback";
@@ -56,7 +57,8 @@ function rulesFor(env: NodeJS.ProcessEnv) {
     HOST: address({ default: "127.0.0.1" }),
     TRUST_PROXY: wholeNumber(proxies, 10)({ default: proxies }),
     DATABASE_FILE: str({ default: fileURLToPath(new URL("../data/stores.sqlite", import.meta.url)) }),
-    TOKEN_KEYS: makeExactValidator((text) => text.split(",").map(tokenKey))({ default: [] }),
+    // The first key seals tokens, all of them open. Without one, tokens are kept as they are.
+    TOKEN_KEYS: makeExactValidator(sealingKeys)({ default: [] }),
     STORES_AT_ONCE: wholeNumber(1, 100)({ default: 4 }),
   };
 }
@@ -75,11 +77,4 @@ function wholeNumber(least: number, most: number) {
     if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
     throw new TypeError(`must be a whole number from ${least} to ${most}`);
   });
-}
-
-/** The first key seals tokens, all of them open. Without one, tokens are kept as they are. */
-function tokenKey(text: string) {
-  const [, id, secret] = /^([\w.-]{1,100}):([\w+/-]{43}=?)$/.exec(text.trim()) ?? [];
-  if (id && secret) return { id, secret };
-  throw new TypeError("must be <id>:<32 bytes in base64>, several with commas between");
 }

@@ -1,4 +1,4 @@
-import { isRetailPosError } from "@retail-pos/core";
+import { isRetailPosError, retailerState } from "@retail-pos/core";
 import { bearer } from "@retail-pos/express-bearer";
 import { type NextFunction, type Request, type Response, Router } from "express";
 import { failureWords } from "passport-retail-pos";
@@ -17,6 +17,7 @@ declare global {
   }
 }
 
+const NEEDS_LOGIN = ["not_connected", "reconnect_required"];
 /** How long a page waits for a store. Then it shows what was last counted. */
 const PATIENCE_MS = 10_000;
 
@@ -47,7 +48,8 @@ export function storeRoutes({ client, records, memberships }: Parts): Router {
     const own = user ? records.storesOf(user.id) : [];
     const stores = own.map(async (store) => ({
       ...store,
-      isConnected: await isConnected(store.domainPrefix),
+      // Any other trouble is no reason to connect it again: that would replace tokens that may be good.
+      needsLogin: NEEDS_LOGIN.includes((await retailerState(client, store.domainPrefix)).state),
     }));
     res.render("stores", { stores: await Promise.all(stores) });
   }
@@ -73,16 +75,5 @@ export function storeRoutes({ client, records, memberships }: Parts): Router {
 
   function showShelves(_req: Request, res: Response) {
     res.render("store", { pageSize: PAGE_SIZE });
-  }
-
-  async function isConnected(domainPrefix: string): Promise<boolean> {
-    try {
-      const status = await client.status(domainPrefix);
-      return status !== undefined && status.refusedAt === undefined;
-    } catch (error) {
-      // Connecting the store again would replace tokens that are good once the key is right.
-      if (isRetailPosError(error) && error.code === "bad_stored_tokens") return true;
-      throw error;
-    }
   }
 }

@@ -15,6 +15,7 @@ export type { TokenAsk, TokenSource } from "./vocabulary/token-source.js";
 export type { AccessToken, TokenSet } from "./vocabulary/token-set.js";
 export type { RetailerClient } from "./client/retailer-client.js";
 export type { RetailerStatus } from "./vocabulary/retailer-status.js";
+export { type RetailerState, retailerState } from "./vocabulary/retailer-state.js";
 export { type PersonalTokenOptions, personalToken } from "./client/personal-token.js";
 
 // Stores and locks

@@ -1,4 +1,4 @@
-export type { SealingKey } from "./keys.js";
+export { type SealingKey, sealingKeys } from "./keys.js";
 export {
   type SealedStore,
   type SealedStoreOptions,

@@ -9,6 +9,23 @@ export interface SealingKey {
   readonly secret: Uint8Array | string;
 }
 
+/**
+ * Reads keys from a setting, such as the environment variable `TOKEN_KEYS`.
+ *
+ * @param text `<id>:<secret>`, the first of them the key that seals, with commas between several.
+ * @throws {TypeError} naming the place of the key that is wrong, never its secret.
+ */
+export function sealingKeys(text: string | undefined): SealingKey[] {
+  if (!text?.trim()) throw new TypeError("there is no key: give <id>:<32 bytes in base64>");
+  const keys = text.split(",").map((pair, index) => {
+    const colon = pair.lastIndexOf(":");
+    if (colon < 0) throw new TypeError(`keys[${index}] must be <id>:<32 bytes in base64>`);
+    return { id: pair.slice(0, colon).trim(), secret: pair.slice(colon + 1).trim() };
+  });
+  checkKeys(keys);
+  return keys;
+}
+
 /** The keys by id, checked. */
 export interface Keys {
   /** Seals. */

@@ -16,7 +16,7 @@ import { storeContract } from "@retail-pos/store-contracts";
 import { sqliteTokens } from "@retail-pos/store-sqlite";
 import Database from "libsql";
 import { afterAll, describe, expect, test } from "vitest";
-import { type SealedStoreOptions, type SealingKey, sealedStore } from "./index.js";
+import { type SealedStoreOptions, type SealingKey, sealedStore, sealingKeys } from "./index.js";
 
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-sealed-"));
 const opened: Database.Database[] = [];
@@ -158,6 +158,32 @@ describe("rotating keys", () => {
     await store.save(set());
     secret.fill(0);
     expect(await store.load(shop)).toEqual(set());
+  });
+});
+
+describe("keys in a setting", () => {
+  const [first, second] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64url")];
+
+  test("are read in their order, with commas between", () => {
+    const keys = [
+      { id: "2026:02", secret: first },
+      { id: "2026-01", secret: second },
+    ];
+    expect(sealingKeys(`2026:02:${first}, 2026-01:${second}`)).toEqual(keys);
+  });
+
+  test.each([
+    ["no setting", undefined, "there is no key"],
+    ["an empty one", " ", "there is no key"],
+    ["a secret alone", first, "keys[0] must be <id>:"],
+    ["a comma at the end", `a:${first},`, "keys[1] must be <id>:"],
+    ["a short secret", `a:${first},b:hunter2`, "keys[1].secret must have 32 bytes"],
+    ["one id twice", `a:${first},a:${second}`, "keys[0].id is the id of another key too"],
+  ])("%s: a TypeError that names the place, and no secret", (_what, text, told) => {
+    const attempt = () => sealingKeys(text);
+    expect(attempt).toThrow(TypeError);
+    expect(attempt).toThrow(told);
+    for (const secret of [first, second, "hunter2"]) expect(attempt).not.toThrow(secret);
   });
 });
 

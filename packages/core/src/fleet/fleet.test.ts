@@ -12,6 +12,8 @@ import {
 } from "../../testing/fake-service.js";
 import { memoryLock } from "../store/locks.js";
 import { memoryStore } from "../store/memory-store.js";
+import { StoreFailedError } from "../vocabulary/errors.js";
+import { retailerState } from "../vocabulary/retailer-state.js";
 import type { RetailerStatus } from "../vocabulary/retailer-status.js";
 import type { TokenStore } from "../vocabulary/token-store.js";
 import type { RenewDueAsk } from "./renew-due.js";
@@ -62,6 +64,42 @@ describe("status", () => {
     expect(await pos.status("shop-0")).toMatchObject({ limitedUntil: resetAt });
     time.now = resetAt;
     expect(await pos.status("shop-0")).not.toHaveProperty("limitedUntil");
+  });
+});
+
+describe("retailerState", () => {
+  test("says in one word what a call would meet, and asks the service nothing", async () => {
+    const { pos, login, service, time } = await fleet(1);
+    const state = () => retailerState(pos, "SHOP-0", time.now);
+    expect(await state()).toEqual({ state: "connected" });
+    expect(await retailerState(pos, "nobody")).toEqual({ state: "not_connected" });
+
+    time.now += DAY_MS - 60_000;
+    const retryAt = time.now + 300_000;
+    service.next(() => json({}, 429, { "X-RateLimit-Reset": String(retryAt / 1000) }));
+    expect(await pos.renewDue({ withinMs: 120_000 })).toMatchObject({ failed: 1 });
+    expect(await state()).toEqual({ state: "connected" }); // its token lives: calls succeed
+    time.now += 60_000;
+    expect(await state()).toEqual({ state: "rate_limited", retryAt });
+
+    time.now += 2 * DAY_MS;
+    service.next(() => json({ error: "invalid_grant" }, 400));
+    expect(await pos.renewDue()).toMatchObject({ refused: 1 });
+    const sent = service.seen.length;
+    expect(await state()).toEqual({ state: "reconnect_required" });
+    expect(service.seen).toHaveLength(sent);
+    await login("shop-0");
+    expect(await state()).toEqual({ state: "connected" });
+  });
+
+  test("a record that cannot be read is a state, a name that is none is an error", async () => {
+    const store = { ...memoryStore(), load: () => Promise.reject(new Error("no connection")) };
+    const { pos } = start({ store });
+    const state = await retailerState(pos, "shop");
+    expect(state).toEqual({ state: "store_failed", error: expect.any(StoreFailedError) });
+    await expect(retailerState(pos, "no label!")).rejects.toMatchObject({ code: "invalid_domain_prefix" });
+    const broken = { status: () => Promise.reject(new Error("a wrapper's own")) };
+    await expect(retailerState(broken, "shop")).rejects.toThrow("a wrapper's own");
   });
 });
 
