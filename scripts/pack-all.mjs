@@ -1,19 +1,11 @@
-// Packs every package as it would be published into `tarballs/`, and prints how to install the named ones with those
-// that they need: `pnpm pack:all @retail-pos/core @retail-pos/store-postgres`, or those of an example:
-// `pnpm pack:all examples/express-login`. Without names: what the README's program imports, the sandbox and the doctor.
+// Packs every package as it would be published into `tarballs/`, and prints the lines that install them from there: those
+// of a document (`pnpm pack:all docs/accounts.md`), what an example needs (`pnpm pack:all examples/express-login`), or
+// packages by their names (`pnpm pack:all store-postgres`). Without names: the README's.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { installLines } from "./install-lines.mjs";
 import { packAll } from "./pack.mjs";
-
-const OF_THE_README = [
-  "@retail-pos/core",
-  "@retail-pos/express-bearer",
-  "@retail-pos/fetch",
-  "passport-retail-pos",
-  "@retail-pos/sandbox",
-  "@retail-pos/cli",
-];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const packages = new Map(
@@ -22,44 +14,40 @@ const packages = new Map(
     return [name, Object.keys(dependencies ?? {})];
   }),
 );
-const named = process.argv.slice(2).flatMap((name) => {
-  if (existsSync(`${root}${name}/package.json`)) return oursIn(name);
-  return packages.has(`@retail-pos/${name}`) ? `@retail-pos/${name}` : name;
-});
-const unknown = named.filter((name) => !packages.has(name));
-if (unknown.length > 0) {
-  console.error(`There is no package ${unknown.join(", ")}. There are: ${[...packages.keys()].join(", ")}`);
-  process.exit(1);
-}
+const named = process.argv.slice(2);
+const lines = named.length === 0 ? textOf("README.md") : named.map(linesFor).join("\n");
 
 const folder = `${root}tarballs`;
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-const tarballs = await packAll(folder);
-const files = [...withDependencies(named.length > 0 ? named : OF_THE_README)].map((name) =>
-  join(folder, basename(tarballs.get(name))),
-);
-console.log(
-  `${tarballs.size} tarballs are in ${folder}. They need each other, so install them in one command:`,
-);
-console.log(`\n  npm install ${files.join(" ")}\n`);
+const packed = await packAll(folder);
+const tarballs = new Map([...packed].map(([name, file]) => [name, join(folder, basename(file))]));
+const needed = (name) => packages.get(name) ?? [];
+
+console.log(`${tarballs.size} tarballs are in ${folder}. In the folder of your application, run:\n`);
+for (const line of installLines(lines, tarballs, needed)) console.log(`  ${line}\n`);
 if (named.length === 0)
-  console.log("For other packages or an example name them: pnpm pack:all examples/express-login");
+  console.log("For another page, an example or a package name it: pnpm pack:all docs/accounts.md");
+
+function linesFor(name) {
+  if (name.endsWith(".md") && existsSync(root + name)) return textOf(name);
+  if (existsSync(`${root}${name}/package.json`)) return `npm install ${oursIn(name).join(" ")}`;
+  const ours = [`@retail-pos/${name}`, name].find((each) => packages.has(each));
+  if (ours) return `npm install ${ours}`;
+  console.error(`There is no page, example or package ${name}. Packages: ${[...packages.keys()].join(", ")}`);
+  process.exit(1);
+}
+
+function textOf(document) {
+  return readFileSync(root + document, "utf8");
+}
 
 function manifestIn(folder) {
-  return JSON.parse(readFileSync(`${root}${folder}/package.json`, "utf8"));
+  return JSON.parse(textOf(`${folder}/package.json`));
 }
 
 /** What an example uses of ours. */
 function oursIn(folder) {
   const { dependencies, devDependencies } = manifestIn(folder);
   return Object.keys({ ...dependencies, ...devDependencies }).filter((name) => packages.has(name));
-}
-
-function withDependencies(names, found = new Set()) {
-  for (const name of names.filter((each) => packages.has(each) && !found.has(each))) {
-    found.add(name);
-    withDependencies(packages.get(name), found);
-  }
-  return found;
 }
