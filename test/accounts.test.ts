@@ -1,10 +1,13 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { transformSync } from "rolldown/utils";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   canRun as hasPostgres,
+  connect as newPool,
   schema,
   setUp,
   tearDown,
@@ -12,12 +15,16 @@ import {
 } from "../packages/store-postgres/testing/postgres.js";
 import { type Browser, browser } from "./support/browser.js";
 import { type RunningCommand, startCommand } from "./support/command.js";
-import { programIn, root } from "./support/docs/documents.js";
-import { freePort } from "./support/listen.js";
+import { blocksOf, root } from "./support/docs/documents.js";
+import { freePort, type Listening, listen } from "./support/listen.js";
 
-// The program of docs/accounts.md as it stands there, then with table and tokens in PostgreSQL, beside a sandbox.
+// The programs of docs/accounts.md as they stand there, on PostgreSQL, beside a sandbox.
 
-const inMemory = programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts");
+const DOCUMENT = "docs/accounts.md";
+const programs = blocksOf(DOCUMENT).flatMap(({ mark, text }) => {
+  const [, name] = /^run by test\/accounts\.test\.ts as src\/(\w+)\.ts$/.exec(mark) ?? [];
+  return name === undefined ? [] : [{ name, text }];
+});
 const store = "harbour-coffee";
 const espresso = "House espresso, 250 g";
 let sandbox: Sandbox;
@@ -40,53 +47,86 @@ async function connect(person: Browser, domainPrefix = store): Promise<URL> {
   return callback;
 }
 
-/** With its people and tokens in PostgreSQL, as the page says. */
-function inPostgres(): string {
-  const members = programIn("docs/accounts.md", "test/accounts.test.ts");
-  const [before = "", , after = ""] = inMemory.split(/(?=\/\*\* The table, in memory)|(?=const tokens = )/);
-  return before + members + after.replace(/^const tokens = .*$/m, "");
-}
+const alerts: string[] = [];
+let webhook: Listening;
+let folder: string;
+let env: Record<string, string>;
 
-beforeEach(async () => {
-  if (hasPostgres) await setUp();
-});
-afterEach(tearDown);
+const start = (name: string) => startCommand(join(folder, `${name}.js`), [], { env });
 
-describe.each(
-  [
-    { where: "in memory", program: () => inMemory, canRun: true },
-    { where: "in PostgreSQL", program: inPostgres, canRun: hasPostgres },
-  ].filter(({ canRun }) => canRun),
-)("the program of docs/accounts.md $where", ({ program }) => {
+describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
   beforeEach(async () => {
+    await setUp();
+    alerts.length = 0;
+    webhook = await listen(async (req, res) => {
+      alerts.push(((await json(req)) as { text: string }).text);
+      res.end();
+    });
     const port = await freePort();
     origin = `http://localhost:${port}`;
     const redirectUri = `${origin}/auth/retail-pos/callback`;
     sandbox = await startSandbox({ redirectUri });
-    const folder = join(root, "node_modules", ".accounts"); // there, so that the packages are found
+    folder = join(root, "node_modules", ".accounts", String(port)); // there, so that the packages are found
     mkdirSync(folder, { recursive: true });
-    const file = join(folder, `${port}.mjs`);
-    writeFileSync(file, transformSync("accounts.ts", program()).code);
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    for (const { name, text } of programs)
+      writeFileSync(join(folder, `${name}.js`), transformSync(`${name}.ts`, text).code);
     const { authUrl, baseUrl, application } = sandbox;
-    app = startCommand(file, [], {
-      env: {
-        PORT: String(port),
-        DATABASE_URL: url,
-        PGOPTIONS: `-c search_path=${schema}`,
-        SESSION_SECRET: "a secret of the tests",
-        RETAIL_POS_AUTH_URL: authUrl,
-        RETAIL_POS_BASE_URL: baseUrl,
-        RETAIL_POS_CLIENT_ID: application.clientId,
-        RETAIL_POS_CLIENT_SECRET: application.clientSecret,
-        RETAIL_POS_REDIRECT_URI: redirectUri,
-      },
-    });
+    env = {
+      PORT: String(port),
+      DATABASE_URL: url,
+      PGOPTIONS: `-c search_path=${schema}`,
+      SESSION_SECRET: "a secret of the tests",
+      TOKEN_KEYS: `2026-01:${randomBytes(32).toString("base64")}`,
+      ALERT_URL: webhook.origin,
+      RETAIL_POS_AUTH_URL: authUrl,
+      RETAIL_POS_BASE_URL: baseUrl,
+      RETAIL_POS_CLIENT_ID: application.clientId,
+      RETAIL_POS_CLIENT_SECRET: application.clientSecret,
+      RETAIL_POS_REDIRECT_URI: redirectUri,
+    };
+    app = start("app");
     await app.printed(/Open http/);
   });
   afterEach(async () => {
     app.child.kill("SIGKILL");
     await app.ended;
     await sandbox.close();
+    await webhook.close();
+    rmSync(folder, { recursive: true });
+    await tearDown();
+  });
+
+  test("keeps tokens encrypted, and sessions through a restart, which SIGTERM begins", async () => {
+    const ada = await logIn("ada");
+    await connect(ada);
+    const { rows } = await newPool().query(`SELECT * FROM ${schema}.retail_pos_tokens`);
+    expect(rows).toMatchObject([{ domain_prefix: store, version: expect.stringMatching(/^sealed:/) }]);
+    app.child.kill("SIGTERM");
+    expect(await app.ended).toBe(0);
+    app = start("app");
+    await app.printed(/Open http/);
+    expect((await open(ada, "/stores")).body).toContain(`${store}</a>: Connected`);
+    expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
+  });
+
+  test("its job goes through all stores beside it, and of a refused one people are told once", async () => {
+    const ada = await logIn("ada");
+    await connect(ada);
+    await connect(ada, "rosas-bikes");
+    const first = start("job");
+    expect(await first.ended).toBe(0);
+    expect(first.output()).toMatch(/harbour-coffee: \d products/);
+
+    sandbox.refuse(store);
+    sandbox.expire(store);
+    const second = start("job");
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toMatch(/rosas-bikes: \d products/);
+    expect((await open(ada, `/stores/${store}`)).status).toBe(401);
+    expect((await open(ada, "/stores")).body).toContain(`${store}</a>: Your store has to be connected again`);
+    expect(await start("job").ended).toBe(0);
+    expect(alerts).toEqual([`The store ${store} has to be connected again`]);
   });
 
   test("a person connects stores and stays who they are; to a stranger a store does not exist", async () => {
@@ -201,6 +241,18 @@ describe.each(
       const callback = await ada.open(sandbox.consent(location, store));
       expect(callback.status).toBe(503);
       expect(callback.body).toMatch(/Wait \d+ seconds\. <a href="\/auth\/retail-pos">/);
+    });
+
+    test.each([
+      ["that it is out of order", 500, "We could not reach your store"],
+      ["that it takes no more calls", 429, "One moment, please"],
+    ] as const)("of the API's own answer %s", async (_case, kind, words) => {
+      const ada = await logIn("ada");
+      await connect(ada);
+      sandbox.fault(kind, { endpoint: "api" });
+      const answer = await open(ada, `/stores/${store}`);
+      expect(answer.status).toBe(503);
+      expect(answer.body).toContain(words);
     });
 
     test("that a text is no store", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packAll } from "../scripts/pack.mjs";
-import { blocksOf, programIn, tablesOf } from "./support/docs/documents.js";
+import { blocksOf, tablesOf } from "./support/docs/documents.js";
 import { type Compilers, installCompilers } from "./support/packed/compilers.js";
 import { outputOf, problemsOf } from "./support/packed/project.js";
 import { newStarter, type Starter } from "./support/packed/starter.js";
@@ -25,10 +25,13 @@ const programs = new Map(
 );
 const [[, , ...heads] = [], ...rows] = tablesOf(document)[0] ?? [];
 const versions = heads.map((head) => head.split(" ").at(-1) ?? "");
-/** Its program has another `User`. */
-const accounts = new Map([
-  ["accounts.ts", programIn("docs/accounts.md", "test/typescript.long.test.ts as accounts.ts")],
-]);
+/** Its programs have another `User`. */
+const accounts = new Map(
+  blocksOf("docs/accounts.md").flatMap(({ mark, text }) => {
+    const [, file] = /^run by test\/accounts\.test\.ts as src\/(\S+)$/.exec(mark) ?? [];
+    return file === undefined ? [] : [[file, text] as const];
+  }),
+);
 const nodenext = { settings: settingsIn('"module": "nodenext"'), type: "module" };
 let compilers: Compilers;
 let starter: Starter;
@@ -90,7 +93,7 @@ test.each([versions[0], versions.at(-1)])(
 );
 
 test.each(versions)(
-  "TypeScript %s compiles the program of docs/accounts.md",
+  "TypeScript %s compiles the programs of docs/accounts.md",
   async (version) => {
     expect((await compiledBy(version)).get(`${version}-accounts`)).toEqual([]);
   },
@@ -112,7 +115,7 @@ test.each([
   patience,
 );
 
-/** Each row's programs and that of docs/accounts.md, compiled once. */
+/** Each row's programs and those of docs/accounts.md, compiled once. */
 function compiledBy(version: string): Promise<Map<string, string[]>> {
   const setups = rows.map(([options = "", type = "", ...cells]) => {
     // To check all packages' declarations takes the most time: by the oldest and by the newest compiler, if at all.
@@ -133,7 +136,7 @@ function placeOf(version: string, options: string, type: string): string {
 
 /** What a program imports, its types, and what our packages import of each other. */
 function isNeeded([name]: [name: string, version: string]): boolean {
-  const imports = [...programs.values()].join("").matchAll(/ from "(.+)"/g);
+  const imports = [...programs.values(), ...accounts.values()].join("").matchAll(/ from "(.+)"/g);
   const imported = [...imports].map(([, from]) => from);
   return [...imported, "@retail-pos/login", "node"].includes(name.replace("@types/", ""));
 }

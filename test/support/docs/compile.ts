@@ -116,7 +116,7 @@ function tsc(cwd: string): string {
 
 /** A document that repeats one of core's types repeats it as it is. Both directions, behind the block. */
 function sameTypes({ language, mark, text }: Block): string {
-  const isProgram = mark.startsWith("run by test/typescript.long.test.ts"); // its types are its own
+  const isProgram = / as \S+\.ts$/.test(mark); // its types are its own
   if (language !== "ts" || isProgram) return "";
   const repeated = [...text.matchAll(/^(?:interface|type) (\w+)/gm)].map(([, name]) => name);
   return repeated

@@ -9,7 +9,7 @@ export const newest: Record<string, string> = pick(manifestOf(".").devDependenci
   ...["express", "express-session", "fastify", "hono", "koa", "koa-passport", "koa-session", "passport"],
   ...["ioredis", "libsql", "pg", "redis", "typescript"],
   ...["@types/express", "@types/express-session", "@types/koa", "@types/koa-passport", "@types/koa-session"],
-  ...["@types/node", "@types/passport", "@types/pg"],
+  ...["@types/node", "@types/passport", "@types/pg", "connect-pg-simple", "@types/connect-pg-simple"],
 ]);
 
 /** The lower end of what our framework packages allow, and the oldest TypeScript with `require()` of ES modules. */
