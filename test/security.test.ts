@@ -1,95 +1,37 @@
 import { existsSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { filesIn } from "./support/files.js";
+import { ATTACKS } from "./support/docs/attacks.js";
+import { tablesOf } from "./support/docs/documents.js";
+import { root } from "./support/sources.js";
 
-// docs/threat-model.md claims nothing that no test shows: every test it names is there, under that name.
+// docs/threat-model.md claims nothing that no test shows: each attack has tests, and they are there under their names.
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const document = read("docs/threat-model.md");
-
-interface Reference {
-  readonly file: string;
-  /** The beginning of the test's name; absent where the file as a whole is meant. */
-  readonly title?: string;
-}
-
-test.each(referencesIn(document).map((reference) => [nameOf(reference), reference] as const))(
-  "%s",
-  (_name, reference) => {
-    expect(isThere(reference)).toBe(true);
-  },
+const read = (path: string) => readFileSync(root + path, "utf8");
+const references = Object.entries(ATTACKS).flatMap(([attack, files]) =>
+  Object.entries(files).map(([file, titles]) => [attack, file, titles] as const),
 );
 
-test.each(attacksIn(document))("%s: something shows that it is stopped", (_attack, shownBy) => {
-  expect(referencesIn(shownBy)).not.toEqual([]);
+test.each(references)("%s: %s", (_attack, file, titles) => {
+  expect(missing(file, titles)).toEqual([]);
 });
 
-test("the page was read: it has rows, and tests by name and by file", () => {
-  const references = referencesIn(document);
-  expect(attacksIn(document).length).toBeGreaterThan(10);
-  expect(references.filter(({ title }) => title).length).toBeGreaterThan(20);
-  expect(references.filter(({ title }) => !title).length).toBeGreaterThan(3);
-});
-
-test("it counts the property tests", () => {
-  const files = ["packages", "test"].flatMap(filesIn).filter((file) => file.endsWith("property.test.ts"));
-  expect(document).toContain(` ${files.length} property tests`);
+test("each attack of the page has tests, and no other has", () => {
+  const [[, ...rows] = []] = tablesOf("docs/threat-model.md").filter(([[head] = []]) => head === "attack");
+  const attacks = Object.keys(ATTACKS).filter((name) => !name.startsWith("RFC 9700"));
+  expect(attacks.length).toBeGreaterThan(10);
+  expect(rows.map(([cell = ""]) => attacks.find((name) => cell.startsWith(name)) ?? cell)).toEqual(attacks);
+  expect(Object.values(ATTACKS).filter((files) => Object.keys(files).length === 0)).toEqual([]);
 });
 
 test("a test that was renamed, or a file that was moved, would be noticed", () => {
-  const page =
-    '`test/matrix.test.ts` › "without a login the API sees no call"; › "no such test"; `gone.test.ts`';
-  const references = referencesIn(page);
-  expect(references).toEqual([
-    { file: "test/matrix.test.ts", title: "without a login the API sees no call" },
-    { file: "test/matrix.test.ts", title: "no such test" },
-    { file: "gone.test.ts" },
-  ]);
-  expect(references.map(isThere)).toEqual([true, false, false]);
+  const there = "without a login the API sees no call";
+  expect(missing("test/matrix.test.ts", [there, "no such test"])).toEqual(["no such test"]);
+  expect(missing("gone.test.ts", [])).toEqual(["gone.test.ts"]);
 });
 
-/**
- * `` `file.test.ts` › "title" ``, with further titles of the same file behind further `›`. A file's base name
- * alone means the last full path before it that ends so.
- */
-function referencesIn(text: string): Reference[] {
-  const paths = new Map<string, string>();
-  const references: Reference[] = [];
-  let file = "";
-  for (const [, path, next, title] of text.matchAll(/`([\w./-]+\.test\.[jt]s)`(?=( ›)?)|› "([^"]+)"/g)) {
-    if (path?.includes("/")) paths.set(basename(path), path);
-    if (path !== undefined) file = paths.get(basename(path)) ?? path;
-    if (path === undefined || next === undefined)
-      references.push(title === undefined ? { file } : { file, title });
-  }
-  return references;
-}
-
-function nameOf({ file, title }: Reference): string {
-  return title === undefined ? `${file} is there` : `${file} has "${title}"`;
-}
-
-/** The title as a text literal of the file, or as the beginning of one that goes on with its case. */
-function isThere({ file, title }: Reference): boolean {
-  if (!existsSync(`${root}/${file}`)) return false;
-  if (title === undefined) return true;
+/** Those that are no text literal of the file, nor the beginning of one that goes on with its case. */
+function missing(file: string, titles: readonly string[]): readonly string[] {
+  if (!existsSync(root + file)) return [file];
   const source = read(file);
-  return ['"', "'", "`"].some((quote) => source.includes(quote + title));
-}
-
-/** The rows of the table under "Attacks": attack, what stops it, shown by. */
-function attacksIn(text: string): [attack: string, shownBy: string][] {
-  const [, section = ""] = text.split(/^## Attacks$/m);
-  const [table = ""] = section.split(/^## /m);
-  const rows = table.split("\n").filter((line) => /^\| (?!attack|---)/.test(line.replace(/^\|---/, "| ---")));
-  return rows.map((row) => {
-    const [, attack = "", , shownBy = ""] = row.split(/(?<!\\)\|/);
-    return [/\*\*(.+?)\*\*/.exec(attack)?.[1] ?? attack.trim(), shownBy];
-  });
-}
-
-function read(path: string): string {
-  return readFileSync(`${root}/${path}`, "utf8");
+  return titles.filter((title) => !['"', "'", "`"].some((quote) => source.includes(quote + title)));
 }
