@@ -30,36 +30,27 @@ function rounded(rows) {
   );
 }
 
-/** Of which commit the figures are, and one line for each aim. */
-export function summary(results) {
-  return `${origin(results)}\n\n${aims(results)}`;
-}
-
 /** A document with a table for each scenario. */
 export function allDetails(results) {
   const heading = "# Results\n\nWritten by `pnpm bench`; [what they mean](../docs/performance.md).";
   return `${[heading, ...results.map(details)].join("\n\n")}\n`;
 }
 
-/** One whole run has one commit; of scenarios that ran by themselves each may have another. */
-function origin(results) {
-  const commits = [...new Set(results.map(({ ran }) => ran.commit))];
-  if (commits.length === 1) return `Every scenario ran at commit ${commits[0]}.`;
-  return `The scenarios ran at different commits: ${commits.join("; ")}.`;
-}
-
-/** Rows of ours with one aim for one figure share a line; if the others have another aim, the line names its rows. */
-function aims(results) {
+/**
+ * A line for each aim; the first line of a scenario names it. Rows of ours with one aim for one figure share a line; if
+ * the others have another aim, the line names its rows.
+ */
+export function summary(results) {
   const lines = results.flatMap((result) => {
     const aimed = result.targets.map((target) => ({ ...target, aim: aimOf(target, result) }));
     const isFirst = ({ figure, aim }, index) =>
       aimed.findIndex((other) => other.figure === figure && other.aim === aim) === index;
-    return aimed.filter(isFirst).map(({ figure, aim }) => {
+    return aimed.filter(isFirst).map(({ figure, aim }, index) => {
       const same = aimed.filter((other) => other.figure === figure && other.aim === aim);
       const isOneOfSeveral = aimed.some((other) => other.figure === figure && other.aim !== aim);
       const names = isOneOfSeveral ? ` (token store: ${same.map(({ row = OURS }) => row).join(", ")})` : "";
       return [
-        result.title,
+        index === 0 ? result.title : "",
         result.figures[figure] + names,
         `**${range(same.map(({ row = OURS }) => result.rows[row]?.[figure]))}**`,
         `${aim} ${same.every(({ reached }) => reached) ? "✓" : "✗"}`,
