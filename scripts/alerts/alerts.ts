@@ -104,7 +104,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [CALLERS_FAILED, RENEWED, LOGGED_IN],
     words: [
       "callers who got an error other than `not_connected`, `reconnect_required` or `invalid_domain_prefix`",
-      "the sum of these callers, successful renewals and successful logins",
+      "these callers, successful renewals and successful logins together",
     ],
     moreThan: 0.1,
     atLeast: 10,
@@ -120,7 +120,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [{ metric: COUNTERS.storeFailures }, RENEWED, LOGGED_IN],
     words: [
       "failed operations of the token store or the lock",
-      "all failed operations, successful renewals and successful logins together",
+      "these operations, successful renewals and successful logins together",
     ],
     moreThan: 0.1,
     atLeast: 3,
@@ -136,7 +136,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [{ metric: COUNTERS.unsaved }, RENEWED],
     words: [
       "token sets that the token store did not save",
-      "the sum of these token sets and successful renewals",
+      "these token sets and successful renewals together",
     ],
     moreThan: 0,
     atLeast: 1,
@@ -153,7 +153,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [...UNUSABLE, RENEWED],
     words: [
       "failures with `bad_stored_tokens` (failed callers plus failed renewals)",
-      "the sum of these failures and successful renewals",
+      "these failures and successful renewals together",
     ],
     moreThan: 0.01,
     atLeast: 1,
@@ -169,7 +169,7 @@ export const ALERTS: readonly AlertRule[] = [
     whole: [{ metric: COUNTERS.reconnects }, RENEWED],
     words: [
       "retailers whose refresh token the service refused",
-      "the sum of these retailers and successful renewals",
+      "these retailers and successful renewals together",
     ],
     moreThan: 0.01,
     atLeast: 5,

@@ -17,29 +17,27 @@ function rowOf({ name, kind, unit, attributes, description }: Metric): string {
   return `| \`${name}\` | ${kind}, \`${unit}\` | ${about} | ${description} |`;
 }
 
-/** Markdown: every alert rule. @param runbooks the way to the runbooks from the document. */
+/** Markdown: every alert rule; what each means is in its runbook. @param runbooks the way there from the document. */
 export function alertsTable(runbooks: string): string {
   const rows = ALERTS.map((rule) => {
     const link = `[${rule.name}](${runbooks}#${rule.name.toLowerCase()})`;
-    return `| ${link} | ${rule.severity} | ${conditionOf(rule)} | ${rule.means} |`;
+    const lasting = rule.forMinutes === 0 ? "" : minutes(rule.forMinutes);
+    return `| ${[link, rule.severity, ...conditionOf(rule), lasting].join(" | ")} |`;
   });
-  return ["| alert | severity | fires when | what it means |", "|---|---|---|---|", ...rows].join("\n");
+  const head = "| alert | severity | what it looks at | at least | and more than | for |";
+  return [head, "|---|---|---|---|---|---|", ...rows].join("\n");
 }
 
-function conditionOf(rule: AlertRule): string {
-  const lasting = rule.forMinutes === 0 ? "" : `; this stays true for ${minutes(rule.forMinutes)}`;
-  if (rule.kind === "age") return `${rule.words} is older than ${minutes(rule.moreThanMinutes)}${lasting}`;
+/** What is looked at, how many there have to be at least, and the share that is well. */
+function conditionOf(rule: AlertRule): readonly [string, string, string] {
+  if (rule.kind === "age") return [`age of ${rule.words}`, "", minutes(rule.moreThanMinutes)];
   const [part, whole] = rule.words;
-  const when = rule.kind === "ratio" ? `the last ${hourOr(rule.windowMinutes)} had` : "there are";
-  const share = rule.moreThan === 0 ? "" : `, and these are more than ${rule.moreThan * 100} % of ${whole}`;
-  return `${when} ${rule.atLeast} or more ${part}${share}${lasting}`;
+  const window = rule.kind === "ratio" ? `, in ${minutes(rule.windowMinutes)}` : "";
+  const share = rule.moreThan === 0 ? "" : `${rule.moreThan * 100} % of ${whole}`;
+  return [part + window, String(rule.atLeast), share];
 }
 
 function minutes(count: number): string {
   if (count === 60) return "an hour";
   return count % 60 === 0 ? `${count / 60} hours` : `${count} minutes`;
-}
-
-function hourOr(count: number): string {
-  return count === 60 ? "hour" : minutes(count);
 }
