@@ -12,7 +12,8 @@ export interface RetailerState {
 }
 
 /**
- * Says in one word whether calls for a retailer can succeed, from the token store alone: nothing is sent to the service.
+ * Says in one word whether calls for a retailer can succeed. It asks the token store alone: nothing is sent to the
+ * service.
  *
  * - `connected`: its tokens are good, as far as the store knows.
  * - `not_connected`: there are none.
