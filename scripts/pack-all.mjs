@@ -1,6 +1,6 @@
 // Packs every package as it would be published into `tarballs/`, and prints the lines that install them from there:
-// those of a document (`pnpm pack:all docs/accounts.md`), what an example needs (`pnpm pack:all examples/express-login`),
-// or packages by their names (`pnpm pack:all store-postgres`). Without names: the README's.
+// those of a document (`pnpm pack:all docs/accounts.md`), what an example needs (`pnpm pack:all
+// examples/express-login`), or packages by their names (`pnpm pack:all store-postgres`). Without names: the README's.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -3,7 +3,7 @@ import { fakeService } from "../packages/core/testing/fake-service.js";
 import { browser } from "./support/browser.js";
 import { listen } from "./support/listen.js";
 import { APPLICATION, approval } from "./support/login-site.js";
-import { type PassportSite, passportSites } from "./support/passport-sites.js";
+import { type PassportSite, type PassportSiteSettings, passportSites } from "./support/passport-sites.js";
 
 // A login is finished by the person who began it. `anna` and `ben` log in with a password; "" is nobody.
 
@@ -98,7 +98,28 @@ describe.each(passportSites)("$name", (site) => {
   });
 });
 
-async function open({ site }: PassportSite, route: string, state?: unknown) {
+test.each(passportSites.filter(({ name }) => name.startsWith("Fastify")))(
+  "$name: also where the application has chosen the key and the property itself",
+  async (site) => {
+    const fastifyPassport = { key: "account", userProperty: "member" };
+    const { as, begin, finish, service } = await open(site, "/connect", undefined, { fastifyPassport });
+    await as("anna");
+    const back = await begin();
+    await as("");
+    await as("ben");
+    expect((await finish(back)).status).toBe(403);
+    expect(service.seen).toEqual([]);
+    await as("anna");
+    expect((await finish(back)).status).toBe(200);
+  },
+);
+
+async function open(
+  { site }: PassportSite,
+  route: string,
+  state?: unknown,
+  settings: Omit<PassportSiteSettings, "strategy"> = {},
+) {
   const [service, person] = [fakeService(), browser()];
   const { port, close } = await listen((req, res) => app(req, res));
   onTestFinished(close);
@@ -109,7 +130,7 @@ async function open({ site }: PassportSite, route: string, state?: unknown) {
     callbackURL: url(`${route}/callback`),
     logFailures: false,
   };
-  const app = site({ strategy, login: { state } });
+  const app = site({ strategy, login: { state }, ...settings });
   const begin = async (who = person) => approval((await who.open(url(`${route}/login`))).location, "shop");
   const as = (user: string, who = person) => who.open(url(`/as?user=${user}`));
   return {

@@ -38,6 +38,8 @@ export interface PassportSiteSettings {
   readonly store?: Store;
   /** Of koa-session. */
   readonly koaStore?: object;
+  /** Of @fastify/passport: where it keeps people. */
+  readonly fastifyPassport?: { key: string; userProperty: string };
   /** A middleware, or a schema with defaults, adds this to the query of each request. */
   readonly addsToQuery?: Record<string, string | undefined>;
 }
@@ -187,8 +189,8 @@ function fastifySite(
   settings: PassportSiteSettings,
   addSession: (app: FastifyInstance, cookie: PassportSiteSettings["cookie"]) => void,
 ): RequestListener {
-  const { login = {}, trustProxy = false, cookie, addsToQuery } = settings;
-  const passport = new Authenticator();
+  const { login = {}, trustProxy = false, cookie, addsToQuery, fastifyPassport } = settings;
+  const passport = new Authenticator(fastifyPassport);
   passport.use(newStrategy(settings) as never);
   passport.registerUserSerializer(async (user) => user);
   passport.registerUserDeserializer(async (user) => user);
@@ -229,7 +231,10 @@ function fastifySite(
     }
     routes.get("/as", async (request) => {
       const { user } = request.query as { user?: string };
-      request.session.set("passport" as never, (user ? { domainPrefix: user } : undefined) as never);
+      request.session.set(
+        (fastifyPassport?.key ?? "passport") as never,
+        (user ? { domainPrefix: user } : undefined) as never,
+      );
       return "";
     });
     routes.get("/empty", async (request) => {

@@ -8,6 +8,7 @@ import { failureOf, type LoginOutcome } from "./callback/login-outcome.js";
 import { LoginFailure } from "./failures/login-failure.js";
 import {
   loginWith,
+  NOT_THIS_ONE,
   newestThatFit,
   ONE_COOKIE_HOSTS,
   type PendingLogin,
@@ -107,7 +108,8 @@ export function loginFlow(options: LoginFlowOptions): LoginFlow {
 
   /** @throws {LoginFailure | RetailPosError} nothing was sent. */
   async function accept(address: URL | string, logins: readonly PendingLogin[]) {
-    const find = (state: string) => ({ login: loginWith(state, logins), whyUnknown: whyUnknown(logins) });
+    const whyUnknown = logins.length > 0 ? NOT_THIS_ONE : NONE;
+    const find = (state: string) => ({ login: loginWith(state, logins), whyUnknown });
     return acceptCallback(queryIn(addressOf(address)), callbackStates({ find, spent, clock }));
   }
 
@@ -144,11 +146,7 @@ function addressOf(callback: URL | string): URL {
   throw new LoginFailure("invalid_callback", "The callback's address cannot be read; nothing was sent");
 }
 
-function whyUnknown(logins: readonly PendingLogin[]): string {
-  return logins.length > 0
-    ? "The state is none of the logins under way in this browser: it was started in another one, is too old, or the " +
-        "callback is forged"
-    : "No login is under way in this browser: what was kept for it did not come back. Check that login and callback " +
-        "use one host name (localhost and 127.0.0.1 are two), and that its cookie is SameSite=Lax (Strict is not sent " +
-        `on the way back from the service) and Secure only on https. ${ONE_COOKIE_HOSTS}`;
-}
+const NONE =
+  "No login is under way in this browser: what was kept for it did not come back. Check that login and callback use one " +
+  "host name (localhost and 127.0.0.1 are two), and that its cookie is SameSite=Lax (Strict is not sent on the way back " +
+  `from the service) and Secure only on https. ${ONE_COOKIE_HOSTS}`;

@@ -96,15 +96,7 @@ export interface WebLogin {
   callback(request: Request): Promise<Response>;
 }
 
-const NAMES = [
-  "client",
-  "secret",
-  "verify",
-  "onLogin",
-  "onFailure",
-  "logFailures",
-  "clock",
-] satisfies (keyof WebLoginOptions)[];
+const NAMES = "client secret verify onLogin onFailure logFailures clock".split(" ");
 
 /**
  * Makes two login handlers from `Request` to `Response`, for any framework. Each login under way is kept in an

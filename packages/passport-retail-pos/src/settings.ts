@@ -10,12 +10,7 @@ import {
 } from "../../login/src/parts.js";
 import type { SkipUserProfile } from "./hooks/skip-profile.js";
 import type { StateStore } from "./hooks/state-store.js";
-import {
-  type ClientOptions,
-  OF_CLIENT,
-  type PassportOptions,
-  type RetailPosStrategyOptions,
-} from "./options.js";
+import { OF_CLIENT, type PassportOptions, type RetailPosStrategyOptions } from "./options.js";
 
 /** The options once they are checked, with every default filled in. */
 export interface StrategySettings {
@@ -40,22 +35,11 @@ export interface StrategySettings {
 }
 
 /** Core knows the names of its own options. */
-const NAMES = [
+const NAMES: readonly string[] = [
   ...OF_CLIENT,
-  "client",
-  "callbackURL",
-  "lock",
-  "clock",
-  "secret",
-  "sessionKey",
-  "store",
-  "scope",
-  "scopeSeparator",
-  "skipUserProfile",
-  "passReqToCallback",
-  "proxy",
-  "logFailures",
-] satisfies (keyof PassportOptions | keyof ClientOptions)[];
+  ..."client callbackURL lock clock secret sessionKey store scope scopeSeparator skipUserProfile".split(" "),
+  ..."passReqToCallback proxy logFailures".split(" "),
+];
 
 /** Of core and of other packages. */
 const ELSEWHERE: Readonly<Record<string, keyof PassportOptions>> = {

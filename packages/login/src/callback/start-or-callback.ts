@@ -37,7 +37,7 @@ export function isCallbackPath(path: string | undefined, redirectUri: string): b
 /** Whether a path lies below the callback's: one mount serves both, and strangers ask for anything there. */
 export function isBelowCallback(path: string | undefined, redirectUri: string): boolean {
   const { here, whole } = pathsOf(path, redirectUri);
-  return ["/", ";"].some((sign) => here.startsWith(whole + sign));
+  return here.startsWith(`${whole}/`);
 }
 
 /** Both paths in one spelling. A redirect URI that is relative is resolved against the request. */

@@ -4,6 +4,7 @@ import {
   isInTime,
   LIFETIME_MS,
   loginWith,
+  NOT_THIS_ONE,
   ONE_COOKIE_HOSTS,
   type PendingLogin,
   pendingLoginsIn,
@@ -163,10 +164,6 @@ async function opened(seal: Seal, { name, value }: Cookie): Promise<PendingLogin
   const text = await seal.open(name, value);
   return text === undefined ? undefined : pendingLoginsIn([JSON.parse(text)])[0];
 }
-
-const NOT_THIS_ONE =
-  "The state is none of the logins under way in this browser: it was started in another browser, is older than the " +
-  "last 10, or the callback is forged";
 
 const NO_COOKIE =
   "No login is under way in this browser: the cookie of this login did not come back. Check that login and callback " +

@@ -22,14 +22,9 @@ export function failureLog(
 ): (failure: { code: string; message: string }) => void {
   if (!["undefined", "boolean", "function"].includes(typeof logFailures))
     throw new TypeError("logFailures must be true, false or a function");
-  const toldOf = new Map<string, Set<string>>();
-
+  const say = sayOnce(logFailures, "a-login-fails-infocode");
   return ({ code, message }) => {
-    const isWanted = logFailures ?? isDevelopment(environment());
-    const told = toldOf.get(code) ?? new Set();
-    if (!isWanted || told.has(message) || told.size >= MOST_LINES) return;
-    toldOf.set(code, told.add(message));
-    say(logFailures, `A login failed (${code}): ${message}.`, `${PAGE}#a-login-fails-infocode`);
+    if (logFailures ?? isDevelopment(environment())) say(`A login failed (${code})`, message);
   };
 }
 
@@ -38,27 +33,27 @@ export function failureLog(
  * itself succeeds, so this is said in production, too, unless `logFailures` is `false`.
  */
 export function sessionLog(logFailures: LogFailures | undefined): (problem: string) => void {
-  const told = new Set<string>();
+  const say = sayOnce(logFailures, "back-at-the-start");
   return (problem) => {
-    if (logFailures === false || told.has(problem)) return;
-    told.add(problem);
-    say(
-      logFailures,
-      `People who log in may be logged out on the next page: ${problem}.`,
-      `${PAGE}#back-at-the-start`,
-    );
+    if (logFailures !== false) say("People who log in may be logged out on the next page", problem);
   };
 }
 
-function say(logFailures: LogFailures | undefined, why: string, page: string): void {
-  const said = why.replace(/\s+/g, " ");
-  const line = `${said} This is said once; logFailures: false switches it off. More: ${page}`;
-  try {
-    if (typeof logFailures === "function") logFailures(line);
-    else console.warn(line);
-  } catch {
-    // The login has to be answered all the same.
-  }
+/** @param anchor where the page on troubleshooting has these failures. */
+function sayOnce(logFailures: LogFailures | undefined, anchor: string): (what: string, why: string) => void {
+  const said = new Set<string>();
+  return (what, why) => {
+    const line = `${what}: ${why}.`.replace(/\s+/g, " ");
+    if (said.has(line) || [...said].filter((one) => one.startsWith(what)).length >= MOST_LINES) return;
+    said.add(line);
+    const told = `${line} This is said once; logFailures: false switches it off. More: ${PAGE}#${anchor}`;
+    try {
+      if (typeof logFailures === "function") logFailures(told);
+      else console.warn(told);
+    } catch {
+      // The login has to be answered all the same.
+    }
+  };
 }
 
 function isDevelopment(environment: Readonly<Record<string, string | undefined>> | undefined): boolean {

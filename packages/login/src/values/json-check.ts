@@ -27,7 +27,8 @@ function jsonOf(state: unknown): string | undefined {
   }
 }
 
-function isJson(part: unknown): boolean {
+/** Whether JSON can hold a value, apart from what is in it. */
+export function isJson(part: unknown): boolean {
   if (typeof part === "number") return Number.isFinite(part);
   if (typeof part !== "object" || part === null)
     return ["string", "boolean", "undefined", "object"].includes(typeof part);

@@ -112,12 +112,25 @@ const queryObject = fc
     return query as Record<string, unknown>;
   });
 
-/** What may lie in the session besides the login under way. */
+/** What may lie in the session besides the login under way: JSON, and perhaps somebody. */
 const session = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   {
     weight: 1,
-    arbitrary: fc.dictionary(fc.constantFrom("passport", "retail-pos:login.example.com", "user"), anything()),
+    arbitrary: fc.record(
+      {
+        passport: fc.constantFrom(
+          {},
+          "anna",
+          { user: 7 },
+          { user: { id: "anna" } },
+          { user: { name: "anna" } },
+        ),
+        "retail-pos:login.example.com": fc.jsonValue(),
+        user: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    ),
   },
 );
 const method = fc.oneof(

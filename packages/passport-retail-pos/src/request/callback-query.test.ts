@@ -1,9 +1,12 @@
+import { get } from "node:http";
 import express from "express";
+import express4 from "express4";
 import { Passport } from "passport";
 import OAuth2Strategy from "passport-oauth2";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Browser, browser } from "../../../../test/support/browser.js";
 import { foreignStates } from "../../../../test/support/hostile-callbacks.js";
+import { listen } from "../../../../test/support/listen.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../../test/support/login-site.js";
 import { fakeService } from "../../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "../index.js";
@@ -138,10 +141,12 @@ describe("a decline with a state of ours", () => {
     verify: (_req: unknown, state: string, done: Done) => done(null, state === "a-state-of-the-store"),
   };
 
-  test.each<[string, object]>([
-    ["in the session", {}],
-    ["in a state store of the application's own", { store }],
-  ])("%s brings the service's own words, clean and short, and spends nothing", async (_, options) => {
+  // A state store of the application's own cannot say, before it spends it, whether a state is of this browser.
+  test.each<[string, object, RegExp]>([
+    ["in a cookie brings the service's own words, clean and short", {}, /declined.*only admins may connect/],
+    ["in the session, too", { store: "session" }, /declined.*only admins may connect/],
+    ["in a state store of the application's own brings none", { store }, /declined.*nothing was changed$/],
+  ])("%s, and spends nothing", async (_, options, words) => {
     const { site, answers } = await open({}, options);
     const person = browser();
     const real = approval((await person.open(site.loginUrl)).location, "shop");
@@ -149,7 +154,7 @@ describe("a decline with a state of ours", () => {
     declined.searchParams.set("state", real.searchParams.get("state") ?? "");
     declined.searchParams.set("error_description", `only\nadmins may ${"connect ".repeat(100)}`);
     expect((await person.open(declined)).status).toBe(403);
-    expect(answers[0]?.message).toMatch(/declined.*only admins may connect/);
+    expect(answers[0]?.message).toMatch(words);
     expect(answers[0]?.message?.length).toBeLessThan(500);
     expect((await person.open(real)).status).toBe(200);
   });
@@ -257,6 +262,62 @@ test("one route may serve both, the start and the callback", async () => {
   const sent = await person.open(site.callbackUrl);
   expect(sent.status).toBe(302);
   expect((await person.open(approval(sent.location, "shop"))).status).toBe(200);
+});
+
+describe("no stranger's spelling of a route that serves both stops its logins", () => {
+  const frameworks = { "Express 5": express, "Express 4": express4 as unknown as typeof express };
+  const ways: Record<
+    string,
+    (framework: typeof express, handler: express.RequestHandler) => express.Express
+  > = {
+    "app.get": (framework, handler) => framework().get("/auth/store", handler),
+    "app.use": (framework, handler) => framework().use("/auth/store", handler),
+    "a router's get": (framework, handler) =>
+      framework().use("/auth", framework.Router().get("/store", handler)),
+    "a router at the path": (framework, handler) =>
+      framework().use("/auth/store", framework.Router().get("/", handler)),
+  };
+  const spellings = [
+    ...["http://user@/auth/store", "http://x:99999/auth/store", "http:///auth/store", "//auth/store"],
+    ...[
+      "/auth/store/..?",
+      "/auth/store/%2e%2e?a=1",
+      "/auth/store/..#",
+      "/auth/store/..\\x",
+      "/auth/store\\..\\x",
+    ],
+    ...[
+      "/AUTH/STORE/",
+      "/auth/store/x",
+      "/auth/store/%",
+      "/auth/store;x",
+      "/auth/./store",
+      "/auth/x/../store",
+    ],
+  ];
+  const cases = Object.entries(frameworks).flatMap(([name, framework]) =>
+    Object.entries(ways).map(([way, app]) => [name, way, framework, app] as const),
+  );
+
+  test.each(cases)("%s, %s", async (_name, _way, framework, app) => {
+    const passport = new Passport();
+    const callbackURL = "http://localhost/auth/store";
+    passport.use(new RetailPosStrategy({ ...APPLICATION, callbackURL, logFailures: false }, () => false));
+    const handler = passport.authenticate("retail-pos", { session: false });
+    const { port, close } = await listen(app(framework, handler));
+    onTestFinished(close);
+    const statusOf = (path: string) =>
+      new Promise((resolve, reject) => {
+        get({ port, path, agent: false }, (answer) => resolve(answer.resume().statusCode)).on(
+          "error",
+          reject,
+        );
+      });
+    for (const spelling of spellings) {
+      await statusOf(spelling);
+      expect([spelling, await statusOf("/auth/store")]).toEqual([spelling, 302]);
+    }
+  });
 });
 
 /** A site whose failures are recorded with their status, then answered as Passport answers them. */

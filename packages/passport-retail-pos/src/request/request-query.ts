@@ -66,17 +66,28 @@ export class Routes {
 
   /** Notes where a login was started. */
   started(req: Request, redirectUri: string): void {
-    const path = addressOf(req)?.pathname;
+    const sent = String(req.originalUrl ?? req.url).replace(/[?#].*/s, "");
     const isGuard = req.baseUrl === "" && !req.route; // Express runs it before every route, for starts anywhere
-    const isElsewhere = !isCallbackPath(path, redirectUri) && !isBelowCallback(path, redirectUri);
-    const isMoved = /\/(\.|%2e){1,2}(\/|$)/i.test(String(req.originalUrl)); // to URL it is another path than to routers
-    if (isElsewhere && !isGuard && !isMoved && this.#withStartsElsewhere.size < MOST_PATHS)
+    const isShared = isCallbackPath(routeOf(req), redirectUri) || isCallbackPath(sent, redirectUri);
+    const isElsewhere = sent.startsWith("/") && !isShared && !isBelowCallback(sent, redirectUri);
+    if (isElsewhere && !isGuard && this.#withStartsElsewhere.size < MOST_PATHS)
       this.#withStartsElsewhere.add(redirectUri);
   }
 }
 
+/**
+ * The route as the application wrote it, if its router tells: a stranger can spell an address in many ways, and routers
+ * take more of them for a route than `URL` does.
+ */
+function routeOf(req: Request): string | undefined {
+  const { baseUrl, route } = req;
+  const { ctx, routeOptions } = req as { ctx?: { _matchedRoute?: string }; routeOptions?: { url?: string } };
+  return baseUrl === undefined ? (ctx?._matchedRoute ?? routeOptions?.url) : `${baseUrl}${route?.path ?? ""}`;
+}
+
 /** The service may answer with a form, if the application has asked for `response_mode=form_post`. */
 function isFormPost({ body }: Request): boolean {
-  if (typeof body !== "object" || body === null) return false;
+  if (typeof body !== "object" || body === null || Array.isArray(body) || ArrayBuffer.isView(body))
+    return false;
   return ["code", "error", "state"].some((name) => hasParameter(body, name));
 }

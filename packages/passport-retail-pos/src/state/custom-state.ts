@@ -19,7 +19,7 @@ export function customState(
 ): StateKeeper {
   /** The `redirect_uri` of each state, which is kept as its hash. */
   const issued = new BoundedMap<string, string>(MOST_ISSUED);
-  const isKnown = async (state: string) => issued.has(await hashOf(state)) && !spent.has(state);
+  const isIssued = async (state: string) => issued.has(await hashOf(state)) && !spent.has(state);
 
   return {
     async issue(req, { appState, redirectUri }) {
@@ -35,9 +35,9 @@ export function customState(
       return { state: state as string }; // its shape is checked where the authorization URL is made
     },
     of: (req, route) => ({
-      isKnown,
+      isKnown: () => false, // this process may know it, but not from which browser it is
       // A store can only be asked once.
-      check: async (state) => void ((await isKnown(state)) || (await verify(req, state, route))),
+      check: async (state) => void ((await isIssued(state)) || (await verify(req, state, route))),
       async spend(state) {
         const finished = await verify(req, state, route);
         if (!(await spent.spend(state))) throw alreadyUsed();

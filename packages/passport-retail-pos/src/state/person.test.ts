@@ -63,6 +63,47 @@ describe("tabs", () => {
   });
 });
 
+describe("what Passport keeps in the session tells who it is", () => {
+  test.each<[string, unknown, unknown, number]>([
+    ["its id, whatever else is noted", { id: 7, stores: [] }, { id: 7, stores: ["shop"], at: 2 }, 200],
+    ["its id, another one", { id: 7, stores: [] }, { id: 8, stores: [] }, 403],
+    ["all it has, where nothing names it", { name: "anna", tags: [1] }, { name: "anna", tags: [1] }, 200],
+    ["all it has, another one", { name: "anna", tags: [1] }, { name: "ben", tags: [1] }, 403],
+    ["the number that it is", 7, 8, 403],
+    ["the same number", 7, 7, 200],
+  ])("by %s", async (_, before, after, status) => {
+    let user = before;
+    const kept: RequestHandler = (req, _res, next) => {
+      Object.assign(req, { session: { passport: { user } } });
+      next();
+    };
+    const { person, begin } = await open("authorize", kept);
+    const back = await begin("shop");
+    user = after;
+    expect((await person.open(back)).status).toBe(status);
+  });
+});
+
+/** As MongoDB's driver has ids. */
+class ObjectId {
+  readonly #text: string;
+  constructor(text: string) {
+    this.#text = text;
+  }
+  toString() {
+    return this.#text;
+  }
+  toJSON() {
+    return this.#text;
+  }
+}
+
+class Redacted extends ObjectId {
+  override toJSON() {
+    return "[hidden]";
+  }
+}
+
 class Member {
   readonly role = "member";
   readonly #name: string;
@@ -92,6 +133,16 @@ test.each([
   ["its email, beside an empty id", { id: "", email: "a" }, { id: "", email: "b" }, 403],
   ["its sub, of another issuer", { sub: "1", iss: "a" }, { sub: "1", iss: "b" }, 403],
   ["being there", undefined, { id: 7 }, 403],
+  ["the id of a database", { _id: new ObjectId("a"), at: 1 }, { _id: new ObjectId("a"), at: 2 }, 200],
+  ["the id of a database, another one", { _id: new ObjectId("a") }, { _id: new ObjectId("b") }, 403],
+  ["an id that shows itself to nobody", { id: new Redacted("a") }, { id: new Redacted("b") }, 403],
+  ["an id of a tag and a private value", { id: new Member("anna") }, { id: new Member("ben") }, 403],
+  ["an id of hidden bytes", { id: { of: new ArrayBuffer(1) } }, { id: { of: new ArrayBuffer(1) } }, 403],
+  ["an id that is a symbol", { id: Symbol("a"), role: "x" }, { id: Symbol("b"), role: "x" }, 403],
+  ["a text that only looks like its id", { id: 7n }, { id: "7n" }, 403],
+  ["halves of two letters", { id: "\ud800" }, { id: "\ud801" }, 403],
+  ["a function", Object.assign(() => {}, { id: "a" }), Object.assign(() => {}, { id: "b" }), 403],
+  ["a getter that throws", lazy("a"), lazy("a"), 403],
 ])("without Passport's session req.user tells who it is, by %s", async (_, before, after, status) => {
   let user: unknown = before;
   const setUser: RequestHandler = (req, _res, next) =>
@@ -105,6 +156,15 @@ test.each([
 /** As an ORM has it, with an answer that JSON can hold. */
 function big(more: bigint): object {
   return { id: 2n ** 60n + more, toJSON: () => "anna" };
+}
+
+function lazy(email: string): object {
+  return {
+    get id() {
+      throw new Error("not loaded");
+    },
+    email,
+  };
 }
 
 function circular(): object {

@@ -1,10 +1,14 @@
 import type { Request } from "express";
-import { hashOf, LoginFailure, OF_ANOTHER_PERSON, type PendingLogin } from "../../../login/src/parts.js";
+import {
+  hashOf,
+  isJson,
+  LoginFailure,
+  OF_ANOTHER_PERSON,
+  type PendingLogin,
+} from "../../../login/src/parts.js";
 
 /** A session of express-session, koa-session, @fastify/session or @fastify/secure-session. */
-export type Session = Record<string, unknown> & {
-  save?: (done: (error?: unknown) => void) => unknown;
-};
+export type Session = Record<string, unknown> & { save?: (done: (error?: unknown) => void) => unknown };
 
 /** The session of a request; `undefined` without session middleware. */
 export function sessionIn(req: Request): Session | undefined {
@@ -16,14 +20,23 @@ export function sessionIn(req: Request): Session | undefined {
  * Who is logged in, as Passport keeps it in the session, else as `req.user` says: a short hash. `undefined` for nobody.
  */
 export async function personIn(req: Request): Promise<string | undefined> {
-  const { user } = req as { user?: unknown };
-  const text = personInSession(req) ?? (user ? nameOf(user) : undefined);
-  return text === undefined ? undefined : (await hashOf(text)).slice(0, 22);
+  const user = (req as unknown as Record<string, unknown>)[keeperOf(req).userProperty ?? "user"];
+  const name = personInSession(req) ?? (user ? nameOf(user) : undefined);
+  return name === undefined ? undefined : (await hashOf(name)).slice(0, 22);
+}
+
+/** Where @fastify/passport keeps people: there the application may choose. */
+function keeperOf(req: object): { userProperty?: string; sessionManager?: { key?: string } } {
+  return (req as { passport?: object }).passport ?? {};
 }
 
 /** Express and Koa keep `{ user }` there, Fastify the user itself. After a logout `{}` may be left. */
 export function personInSession(req: Request): string | undefined {
-  return jsonOf(sessionIn(req)?.["passport"]);
+  const kept = sessionIn(req)?.[keeperOf(req).sessionManager?.key ?? "passport"];
+  const keys = Object.keys(kept ?? {}).join();
+  const user = keys === "user" ? Object(kept).user : kept;
+  const isNobody = (user ?? false) === false || (typeof user === "object" && keys === "");
+  return isNobody ? undefined : nameOf(user);
 }
 
 /**
@@ -45,23 +58,31 @@ export async function checkPerson(
 /** What names a user; its other properties may change with each request. */
 const NAMES = "id _id sub uid uuid oid userId user_id accountId username email".split(" ");
 
-const NO_NAME = /^("\s*"|\[(null)?\]|true)?$/;
-
-/** Who cannot be named, because JSON may not show who it is, counts as somebody else each time. */
+/** Who cannot be named for sure counts as somebody else each time. */
 function nameOf(user: unknown): string {
-  if (typeof user !== "object") return `${typeof user} ${String(user)}`;
-  const all = user as Readonly<Record<string, unknown>>;
-  const name = NAMES.map((key) => jsonOf(all[key]) ?? "").find((text) => !NO_NAME.test(text));
-  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(all));
-  const isFlat = isPlain && Object.values(all).every((value) => Object(value) !== value);
-  return (name || isFlat ? jsonOf([all["iss"], name ?? all]) : undefined) ?? crypto.randomUUID();
+  try {
+    const [iss, ...names] = ["iss", ...NAMES].map((key) => exactly(Object(user)[key]));
+    const name = names.find((text) => text !== undefined);
+    const text = name === undefined ? exactly(user) : JSON.stringify([iss, name]);
+    if (text !== undefined) return text;
+  } catch {} // a getter that throws, a circle
+  return crypto.randomUUID();
 }
 
-function jsonOf(value: unknown): string | undefined {
-  try {
-    const text = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
-    return ["null", "{}", "false"].includes(text) ? undefined : text;
-  } catch {
-    return undefined; // a circle
-  }
+const NO_NAME = /^("\s*"|\{\}|\[(null)?\]|true|false|null)?$/;
+
+/** A text that no other value has; `undefined` if there is none, or if it would name nobody. */
+function exactly(value: unknown): string | undefined {
+  if (typeof value === "bigint") return `${value}n`;
+  if (ArrayBuffer.isView(value))
+    return `bytes ${new Uint8Array(value.buffer, value.byteOffset, value.byteLength)}`;
+  // An id of a database's own class, such as MongoDB's, says the same to everybody who asks.
+  const shown: unknown = isData(value) ? value : Object(value).toJSON?.();
+  const text = isData(value) || shown === String(value) ? JSON.stringify(shown) : "";
+  return NO_NAME.test(text ?? "") ? undefined : text;
+}
+
+/** Whether JSON shows all that a value has. */
+function isData(part: unknown): boolean {
+  return isJson(part) && (typeof part !== "object" || Object.values(part ?? {}).every(isData));
 }

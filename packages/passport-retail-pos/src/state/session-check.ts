@@ -8,10 +8,7 @@ interface WithSession {
   readonly sessionID?: string;
   readonly sessionStore?: { get(id: string, done: (error: unknown, session?: unknown) => void): void };
   readonly protocol?: string;
-  readonly ctx?: {
-    readonly protocol: string;
-    readonly sessionOptions?: CookieSettings;
-  };
+  readonly ctx?: { readonly protocol: string; readonly sessionOptions?: CookieSettings };
 }
 type CookieSettings = Readonly<Partial<Record<"secure" | "sameSite", unknown>>>;
 

@@ -1,5 +1,11 @@
 import type { Request } from "express";
-import { loginWith, newestThatFit, type PendingLogin, pendingLoginsIn } from "../../../login/src/parts.js";
+import {
+  loginWith,
+  NOT_THIS_ONE,
+  newestThatFit,
+  type PendingLogin,
+  pendingLoginsIn,
+} from "../../../login/src/parts.js";
 import type { LoginJar } from "./own-states.js";
 import { type Session, sessionIn } from "./person.js";
 
@@ -31,10 +37,6 @@ export function sessionJar(key: string): LoginJar {
     },
   };
 }
-
-const NOT_THIS_ONE =
-  "The state is none of the logins under way in this session: it was started in another browser or session, is older " +
-  "than those that there is room for, or the callback is forged";
 
 const NONE =
   "No login is under way in this session: its cookie was not sent back, its store was emptied (sessions in memory do " +
