@@ -134,7 +134,7 @@ function refreshTokenRefused(domainPrefix: DomainPrefix, details: Refusal): Reco
 function refusedEarly(domainPrefix: DomainPrefix, details: Refusal): RefusedEarlyError {
   return new RefusedEarlyError(
     `The service refused to renew the access token of retailer "${domainPrefix}" before its end ` +
-      `(${wordsOf(details)}); it is used until then`,
+      `(${wordsOf(details)}); it is used until then, unless another process has replaced it`,
     { domainPrefix, ...details },
   );
 }

@@ -141,6 +141,7 @@ test.each([
   ["an id that is a symbol", { id: Symbol("a"), role: "x" }, { id: Symbol("b"), role: "x" }, 403],
   ["a text that only looks like its id", { id: 7n }, { id: "7n" }, 403],
   ["halves of two letters", { id: "\ud800" }, { id: "\ud801" }, 403],
+  ["a name that JSON hides", { role: "x", [Symbol.for("id")]: 1 }, { role: "x", [Symbol.for("id")]: 2 }, 403],
   ["a function", Object.assign(() => {}, { id: "a" }), Object.assign(() => {}, { id: "b" }), 403],
   ["a getter that throws", lazy("a"), lazy("a"), 403],
 ])("without Passport's session req.user tells who it is, by %s", async (_, before, after, status) => {

@@ -84,5 +84,7 @@ function exactly(value: unknown): string | undefined {
 
 /** Whether JSON shows all that a value has. */
 function isData(part: unknown): boolean {
-  return isJson(part) && (typeof part !== "object" || Object.values(part ?? {}).every(isData));
+  if (typeof part !== "object" || part === null || !isJson(part)) return isJson(part);
+  const hidden = Array.isArray(part) ? 0 : Reflect.ownKeys(part).length - Object.keys(part).length;
+  return hidden === 0 && Object.values(part).every(isData);
 }
