@@ -19,7 +19,7 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly s
   "A stranger's words on your page": {
     "packages/passport-retail-pos/src/request/callback-query.test.ts": [
       "that says declined, %s: its words are not repeated",
-      "%s brings the service's own words, clean and short, and spends nothing",
+      "%s, and spends nothing",
     ],
   },
   "Locking a retailer out": {
