@@ -4,14 +4,16 @@ import { expect, test } from "vitest";
 import { root, sources } from "./support/sources.js";
 
 // The public names of every entry point, and whether each is a value or a type: a wider API is a line that somebody saw
-// in review. `vitest run test/public-names.test.ts --update` writes the lists; what the names mean is in docs/api.
+// in review. What the names mean is in docs/api.
+
+const WRITE = "npx -y pnpm exec vitest run --update=all test/public-names.test.ts";
 
 test.each([...sources])("%s has the names in test/public-names", async (name, source) => {
   const text = readFileSync(source, "utf8");
   expect(text, `${relative(root, source)} says which names it exports`).not.toMatch(/^export \*/m);
   const names = namesIn(text);
   expect(names).not.toEqual([]);
-  await expect(`${names.join("\n")}\n`).toMatchFileSnapshot(
+  await expect(`${names.join("\n")}\n`, `to take the new list: ${WRITE}`).toMatchFileSnapshot(
     `public-names/${name.replace("@retail-pos/", "").replace("/", "-")}.txt`,
   );
 });

@@ -1,2 +1,0 @@
-/** The text of llms.txt for a README. */
-export function llmsText(readme: string): string;
