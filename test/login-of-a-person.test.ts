@@ -98,6 +98,24 @@ describe.each(passportSites)("$name", (site) => {
   });
 });
 
+test.each(["state", "req", "request"] as const)(
+  "Koa: somebody known without a session, by ctx.%s.user, is told apart as well",
+  async (place) => {
+    for (const route of ["/connect", "/any"]) {
+      const koa = passportSites.filter(({ name }) => name.startsWith("Koa"));
+      for (const site of koa) {
+        const { as, begin, finish } = await open(site, route, undefined, { koaUserIn: place });
+        await as("anna");
+        const back = await begin();
+        await as("ben");
+        expect([site.name, route, (await finish(back)).status]).toEqual([site.name, route, 403]);
+        await as("anna");
+        expect((await finish(back)).status).toBe(200);
+      }
+    }
+  },
+);
+
 test.each(passportSites.filter(({ name }) => name.startsWith("Fastify")))(
   "$name: also where the application has chosen the key and the property itself",
   async (site) => {

@@ -38,6 +38,8 @@ export interface PassportSiteSettings {
   readonly store?: Store;
   /** Of koa-session. */
   readonly koaStore?: object;
+  /** Koa: no session of Passport's, but a cookie whose middleware sets `user` there. */
+  readonly koaUserIn?: "state" | "req" | "request";
   /** Of @fastify/passport: where it keeps people. */
   readonly fastifyPassport?: { key: string; userProperty: string };
   /** A middleware, or a schema with defaults, adds this to the query of each request. */
@@ -159,8 +161,18 @@ function koaSite(Koa: typeof Koa3, settings: PassportSiteSettings): RequestListe
     if (addsToQuery) ctx.query = { ...ctx.query, ...addsToQuery };
     await next();
   });
+  const { koaUserIn } = settings;
+  if (koaUserIn)
+    app.use((ctx, next) => {
+      const id = ctx.cookies.get("user");
+      if (id) Object.assign(ctx[koaUserIn], { user: { id } });
+      if (ctx.path !== "/as") return next();
+      ctx.cookies.set("user", String(ctx.query["user"]));
+      ctx.body = "";
+      return undefined;
+    });
   app.use(passport.initialize());
-  app.use(passport.session());
+  if (!koaUserIn) app.use(passport.session());
   app.use((ctx, next) => {
     const [, first] = ctx.path.split("/");
     const how = first === "connect" ? { ...login, assignProperty: "account" } : login;
@@ -170,7 +182,7 @@ function koaSite(Koa: typeof Koa3, settings: PassportSiteSettings): RequestListe
         how,
         async (error: unknown, user: User, info: object, status = 401) => {
           if (error) throw error;
-          if (user && first === "any" && login.session !== false) await ctx.login(user);
+          if (user && first === "any" && login.session !== false && !koaUserIn) await ctx.login(user);
           if (!user) ctx.status = status;
           ctx.body = user ? { user, info } : { info };
         },

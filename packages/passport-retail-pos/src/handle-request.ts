@@ -183,7 +183,7 @@ async function finish(
 /** The likely mistake is a verify without `return`. */
 function refusedBy(user: unknown): string {
   const hint = user === undefined ? ": return a user, or call done(null, user)" : "";
-  return `verify let nobody in, it answered ${JSON.stringify(user)}${hint}`;
+  return `verify let nobody in, it answered ${user === "" ? '""' : String(user)}${hint}`;
 }
 
 /** The `info` that `done` was called with; a text becomes its message. */

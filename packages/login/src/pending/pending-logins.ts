@@ -54,12 +54,8 @@ export function pendingLoginsIn(value: unknown): PendingLogin[] {
 }
 
 function isPendingLogin(value: unknown): value is PendingLogin {
-  const login = value as Partial<PendingLogin> | null;
-  return (
-    typeof login?.state === "string" &&
-    Number.isFinite(login.startedAt) &&
-    ["undefined", "string"].includes(typeof login.redirectUri)
-  );
+  const { state, startedAt, redirectUri = "" } = Object(value);
+  return typeof state === "string" && Number.isFinite(startedAt) && typeof redirectUri === "string";
 }
 
 /** The login that a callback's state belongs to. */

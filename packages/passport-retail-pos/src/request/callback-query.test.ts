@@ -264,6 +264,29 @@ test("one route may serve both, the start and the callback", async () => {
   expect((await person.open(approval(sent.location, "shop"))).status).toBe(200);
 });
 
+test("a stranger who finds a spelling that counts as a start elsewhere stops nobody who comes from the application", async () => {
+  const passport = new Passport();
+  const callbackURL = "http://localhost/auth/store";
+  passport.use(new RetailPosStrategy({ ...APPLICATION, callbackURL, logFailures: false }, () => false));
+  const handler = passport.authenticate("retail-pos", { session: false });
+  const { port, close } = await listen(express().get("/auth/:provider", handler)); // Express reads `\\` as `/`
+  onTestFinished(close);
+  const statusOf = (path: string, site?: string) =>
+    new Promise((resolve, reject) => {
+      const headers = site === undefined ? {} : { "sec-fetch-site": site };
+      get({ port, path, headers, agent: false }, (answer) => resolve(answer.resume().statusCode)).on(
+        "error",
+        reject,
+      );
+    });
+  expect(await statusOf("/auth/store")).toBe(302);
+  await statusOf("/auth/elsewhere");
+  expect(await statusOf("/auth/store", "same-origin")).toBe(302); // by a link or a form of a page of ours
+  expect(await statusOf("/auth/store", "none")).toBe(302); // typed, or a bookmark
+  for (const site of ["cross-site", "same-site", undefined]) // as from the consent page, its query lost
+    expect(await statusOf("/auth/store", site)).toBe(400);
+});
+
 describe("no stranger's spelling of a route that serves both stops its logins", () => {
   const frameworks = { "Express 5": express, "Express 4": express4 as unknown as typeof express };
   const ways: Record<

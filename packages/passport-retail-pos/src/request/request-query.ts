@@ -45,7 +45,9 @@ const MOST_PATHS = 1_000;
 /**
  * Tells the starts of one strategy's logins from their callbacks. A visit of the callback's own path without any
  * parameter may be the start of a login, if one route serves both. If logins with this callback were seen to start
- * elsewhere, it is a callback that lost its query on the way: a new login would come back the same, for ever.
+ * elsewhere, it is a callback that lost its query on the way: a new login would come back the same, for ever. But not
+ * if the browser says that the visit comes from a page of the application, or from nowhere: a stranger may have spelled
+ * an address so that it looks like a start elsewhere.
  */
 export class Routes {
   readonly #withStartsElsewhere = new Set<string>();
@@ -59,9 +61,9 @@ export class Routes {
   async isCallback(req: Request, redirectUri: string, isKnown: Arrival["isKnown"]): Promise<boolean> {
     const [query, path] = [queryOf(req), addressOf(req)?.pathname];
     if (await isCallback({ query, path, redirectUri, isKnown })) return true;
-    return (
-      isCallbackPath(path, redirectUri) && (isFormPost(req) || this.#withStartsElsewhere.has(redirectUri))
-    );
+    const isOwnVisit = ["same-origin", "none"].includes(String(req.headers?.["sec-fetch-site"]));
+    const isDamaged = !isOwnVisit && this.#withStartsElsewhere.has(redirectUri);
+    return isCallbackPath(path, redirectUri) && (isFormPost(req) || isDamaged);
   }
 
   /** Notes where a login was started. */
@@ -79,10 +81,11 @@ export class Routes {
  * The route as the application wrote it, if its router tells: a stranger can spell an address in many ways, and routers
  * take more of them for a route than `URL` does.
  */
-function routeOf(req: Request): string | undefined {
+function routeOf(req: Request): string {
   const { baseUrl, route } = req;
-  const { ctx, routeOptions } = req as { ctx?: { _matchedRoute?: string }; routeOptions?: { url?: string } };
-  return baseUrl === undefined ? (ctx?._matchedRoute ?? routeOptions?.url) : `${baseUrl}${route?.path ?? ""}`;
+  const { ctx, routeOptions } = req as { ctx?: { _matchedRoute?: unknown }; routeOptions?: { url?: string } };
+  const pattern = ctx?._matchedRoute ?? routeOptions?.url ?? "";
+  return String(baseUrl === undefined ? pattern : `${baseUrl}${route?.path ?? ""}`);
 }
 
 /** The service may answer with a form, if the application has asked for `response_mode=form_post`. */

@@ -40,6 +40,35 @@ test("a store may promise its answers instead of calling back", async () => {
   expect((await person.open(back)).status).toBe(403);
 });
 
+test("a login that this process started is finished by the person who began it, with such a store, too", async () => {
+  const store = {
+    store: async (_req: unknown) => "the-promised-state",
+    verify: async (_req: unknown, state: string) => state === "the-promised-state",
+  };
+  const { fetch, seen } = fakeService();
+  let user: string | undefined = "anna";
+  const site = await loginSite(
+    new Passport(),
+    (callbackURL) =>
+      new RetailPosStrategy({ ...APPLICATION, fetch, callbackURL, store }, ({ domainPrefix }) => ({
+        domainPrefix,
+      })),
+    {
+      session: (req, _res, next) => next(void Object.assign(req, { session: { passport: { user } } })),
+      authenticate: (_strategy, passport) => passport.authorize("retail-pos"),
+    },
+  );
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  for (const other of ["ben", undefined]) {
+    user = other;
+    expect((await person.open(back)).status).toBe(403);
+  }
+  expect(seen).toEqual([]);
+  user = "anna";
+  expect((await person.open(back)).status).toBe(200);
+});
+
 test.each<[string, (req: unknown, state: string) => Promise<unknown>]>([
   ["nothing", async (_req, _state) => undefined],
   ["null", async (_req, _state) => null],

@@ -4,21 +4,23 @@ import { alreadyUsed, hashOf, LoginFailure, type SpentStates } from "../../../lo
 import { answerOfHook } from "../hooks/hook-answer.js";
 import type { StateMeta, StateStore } from "../hooks/state-store.js";
 import type { CallbackRoute, StateKeeper } from "../state-keeper.js";
+import { checkPerson, personIn } from "./person.js";
 
 /** Per process; the oldest go first. */
 const MOST_ISSUED = 5_000;
 
 /**
  * Lets an application's own state store keep the logins; what it returns is sent as it is. The store has no place for
- * the `redirect_uri`: this process remembers it, and for a login that another one started it is read from the request.
+ * the `redirect_uri` and the person: this process remembers them. For a login that another one started, the former is
+ * read from the request, and the person is not compared.
  */
 export function customState(
   store: StateStore,
   metaOf: (callbackURL: string) => StateMeta,
   spent: SpentStates,
 ): StateKeeper {
-  /** The `redirect_uri` of each state, which is kept as its hash. */
-  const issued = new BoundedMap<string, string>(MOST_ISSUED);
+  /** By the hash of each state: the `redirect_uri`, and who was logged in. */
+  const issued = new BoundedMap<string, { redirectUri: string; user: string | undefined }>(MOST_ISSUED);
   const isIssued = async (state: string) => issued.has(await hashOf(state)) && !spent.has(state);
 
   return {
@@ -31,7 +33,8 @@ export function customState(
         ask: (done) => store.store(req, ...given, done),
         takesDone: store.store.length !== 1, // `(...args)` declares none, and may call back
       });
-      if (typeof state === "string") issued.set(await hashOf(state), redirectUri);
+      if (typeof state === "string")
+        issued.set(await hashOf(state), { redirectUri, user: await personIn(req) });
       return { state: state as string }; // its shape is checked where the authorization URL is made
     },
     of: (req, route) => ({
@@ -39,6 +42,8 @@ export function customState(
       // A store can only be asked once.
       check: async (state) => void ((await isIssued(state)) || (await verify(req, state, route))),
       async spend(state) {
+        const login = issued.get(await hashOf(state));
+        if (login) await checkPerson(req, login, route.isConnecting);
         const finished = await verify(req, state, route);
         if (!(await spent.spend(state))) throw alreadyUsed();
         issued.delete(await hashOf(state));
@@ -49,7 +54,7 @@ export function customState(
 
   /** @throws {LoginFailure} the store does not know the state. */
   async function verify(req: Request, state: string, route: CallbackRoute) {
-    const redirectUri = issued.get(await hashOf(state)) ?? route.redirectUri();
+    const redirectUri = issued.get(await hashOf(state))?.redirectUri ?? route.redirectUri();
     const given = store.verify.length === 4 ? [metaOf(redirectUri)] : [];
     const [ok, appState] = await answerOfHook({
       name: "The state store's verify",

@@ -84,6 +84,31 @@ describe("what Passport keeps in the session tells who it is", () => {
   });
 });
 
+test("somebody who logs in and starts in one request is the same once the session is loaded", async () => {
+  let user: unknown = { id: new ObjectId("anna"), since: new Date(1) };
+  const kept: RequestHandler = (req, _res, next) => {
+    Object.assign(req, { session: { passport: { user } } });
+    next();
+  };
+  const { person, begin } = await open("authorize", kept);
+  const back = await begin("shop");
+  user = JSON.parse(JSON.stringify(user));
+  expect((await person.open(back)).status).toBe(200);
+});
+
+test("a property that Passport on Express was told to use is where the person is", async () => {
+  let who = "anna";
+  const { person, begin } = await open("authorize", false, (app) =>
+    app.use((req, _res, next) => {
+      Object.assign(req, { _userProperty: "member", member: { id: who } }); // as `passport.initialize` sets it
+      next();
+    }),
+  );
+  const back = await begin("shop");
+  who = "ben";
+  expect((await person.open(back)).status).toBe(403);
+});
+
 /** As MongoDB's driver has ids. */
 class ObjectId {
   readonly #text: string;

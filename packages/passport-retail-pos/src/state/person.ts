@@ -16,27 +16,32 @@ export function sessionIn(req: Request): Session | undefined {
   return typeof session === "object" && session !== null ? session : undefined;
 }
 
+/** As much as Passport on Express, on Koa and on Fastify tells of where it keeps people. */
+interface Keeper {
+  readonly _userProperty?: string;
+  readonly ctx?: { readonly state?: object; readonly req?: object; readonly request?: object };
+  readonly passport?: { readonly userProperty?: string; readonly sessionManager?: { readonly key: string } };
+}
+
 /**
  * Who is logged in, as Passport keeps it in the session, else as `req.user` says: a short hash. `undefined` for nobody.
  */
 export async function personIn(req: Request): Promise<string | undefined> {
-  const user = (req as unknown as Record<string, unknown>)[keeperOf(req).userProperty ?? "user"];
-  const name = personInSession(req) ?? (user ? nameOf(user) : undefined);
+  const { _userProperty, passport, ctx } = req as Keeper;
+  const property = _userProperty ?? passport?.userProperty ?? "user";
+  const places = [req, ctx?.state, ctx?.req, ctx?.request] as (Record<string, unknown> | undefined)[];
+  const user = places.map((place) => place?.[property]).find(Boolean);
+  const name = personInSession(req) ?? (user ? nameOf(() => user) : undefined);
   return name === undefined ? undefined : (await hashOf(name)).slice(0, 22);
 }
 
-/** Where @fastify/passport keeps people: there the application may choose. */
-function keeperOf(req: object): { userProperty?: string; sessionManager?: { key?: string } } {
-  return (req as { passport?: object }).passport ?? {};
-}
-
-/** Express and Koa keep `{ user }` there, Fastify the user itself. After a logout `{}` may be left. */
+/** Express and Koa keep `{ user }` there, Fastify the user itself. */
 export function personInSession(req: Request): string | undefined {
-  const kept = sessionIn(req)?.[keeperOf(req).sessionManager?.key ?? "passport"];
-  const keys = Object.keys(kept ?? {}).join();
-  const user = keys === "user" ? Object(kept).user : kept;
-  const isNobody = (user ?? false) === false || (typeof user === "object" && keys === "");
-  return isNobody ? undefined : nameOf(user);
+  const { sessionManager } = (req as Keeper).passport ?? {};
+  const kept = sessionIn(req)?.[sessionManager?.key ?? "passport"];
+  const user: unknown = sessionManager ? kept : Object(kept).user;
+  const stored = () => JSON.parse(JSON.stringify(user)); // as it will come out of the session's store
+  return (user ?? false) === false ? undefined : nameOf(stored);
 }
 
 /**
@@ -48,7 +53,7 @@ export function personInSession(req: Request): string | undefined {
  */
 export async function checkPerson(
   req: Request,
-  { user }: PendingLogin,
+  { user }: Pick<PendingLogin, "user">,
   isConnecting: boolean,
 ): Promise<void> {
   if (user === undefined && !isConnecting) return;
@@ -59,8 +64,9 @@ export async function checkPerson(
 const NAMES = "id _id sub uid uuid oid userId user_id accountId username email".split(" ");
 
 /** Who cannot be named for sure counts as somebody else each time. */
-function nameOf(user: unknown): string {
+function nameOf(userOf: () => unknown): string {
   try {
+    const user = userOf();
     const [iss, ...names] = ["iss", ...NAMES].map((key) => exactly(Object(user)[key]));
     const name = names.find((text) => text !== undefined);
     const text = name === undefined ? exactly(user) : JSON.stringify([iss, name]);
