@@ -76,7 +76,7 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
       PORT: String(port),
       DATABASE_URL: url,
       PGOPTIONS: `-c search_path=${schema}`,
-      SESSION_SECRET: "a secret of the tests",
+      SESSION_SECRET: "a secret of the tests, of 32 characters and more",
       TOKEN_KEYS: `2026-01:${randomBytes(32).toString("base64")}`,
       ALERT_URL: webhook.origin,
       RETAIL_POS_AUTH_URL: authUrl,
@@ -224,8 +224,8 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
       await connect(ada);
       await sandbox.close();
       const answer = await open(ada, `/stores/${store}`);
-      expect(answer.status).toBe(500);
-      expect(answer.body).toContain("That did not work");
+      expect(answer.status).toBe(503);
+      expect(answer.body).toContain("We could not reach your store");
       expect(answer.body).toContain('<a href="/stores">Your stores</a>');
     });
 

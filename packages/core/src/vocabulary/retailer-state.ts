@@ -1,14 +1,20 @@
-import { isRetailPosError, type RetailPosError, type RetailPosErrorCode } from "./errors.js";
+import { isRetailPosError, type StoredTokensError, type StoreFailedError } from "./errors.js";
 import type { RetailerStatus } from "./retailer-status.js";
 
 /** In one word, whether calls for a retailer can succeed. */
 export interface RetailerState {
   /** `connected`, or the code of the error that a call would meet now. */
-  readonly state: "connected" | RetailPosErrorCode;
+  readonly state:
+    | "connected"
+    | "not_connected"
+    | "reconnect_required"
+    | "rate_limited"
+    | "store_failed"
+    | "bad_stored_tokens";
   /** With `rate_limited`: when the service takes the next token request, epoch milliseconds. */
   readonly retryAt?: number;
   /** Why the state could not be read, if it could not: the token store failed, or the record is unusable. */
-  readonly error?: RetailPosError;
+  readonly error?: StoreFailedError | StoredTokensError;
 }
 
 /**
@@ -24,7 +30,7 @@ export interface RetailerState {
  * @param client what `retailPos` returned.
  * @param domainPrefix the retailer.
  * @param now epoch milliseconds; the clock of the machine, unless given.
- * @throws {RetailPosError} `invalid_domain_prefix`; any other `RetailPosError` is a state.
+ * @throws {InvalidDomainPrefixError} the name is no domain prefix.
  */
 export async function retailerState(
   client: { status(domainPrefix: string): Promise<RetailerStatus | undefined> },
@@ -34,7 +40,8 @@ export async function retailerState(
   try {
     return stateOf(await client.status(domainPrefix), now);
   } catch (error) {
-    if (!isRetailPosError(error) || error.code === "invalid_domain_prefix") throw error;
+    if (!isRetailPosError(error)) throw error;
+    if (error.code !== "store_failed" && error.code !== "bad_stored_tokens") throw error;
     return { state: error.code, error };
   }
 }
