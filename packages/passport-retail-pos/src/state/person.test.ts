@@ -96,18 +96,21 @@ test("somebody who logs in and starts in one request is the same once the sessio
   expect((await person.open(back)).status).toBe(200);
 });
 
-test("a property that Passport on Express was told to use is where the person is", async () => {
-  let who = "anna";
-  const { person, begin } = await open("authorize", false, (app) =>
-    app.use((req, _res, next) => {
-      Object.assign(req, { _userProperty: "member", member: { id: who } }); // as `passport.initialize` sets it
-      next();
-    }),
-  );
-  const back = await begin("shop");
-  who = "ben";
-  expect((await person.open(back)).status).toBe(403);
-});
+test.each(["member", "user"])(
+  "where Passport was told to use `member`, req.%s is the person",
+  async (place) => {
+    let who = "anna";
+    const { person, begin } = await open("authorize", false, (app) =>
+      app.use((req, _res, next) => {
+        Object.assign(req, { _userProperty: "member", [place]: { id: who } }); // as `passport.initialize` sets it
+        next();
+      }),
+    );
+    const back = await begin("shop");
+    who = "ben";
+    expect((await person.open(back)).status).toBe(403);
+  },
+);
 
 /** As MongoDB's driver has ids. */
 class ObjectId {
@@ -158,6 +161,8 @@ test.each([
   ["its email, beside an empty id", { id: "", email: "a" }, { id: "", email: "b" }, 403],
   ["its sub, of another issuer", { sub: "1", iss: "a" }, { sub: "1", iss: "b" }, 403],
   ["being there", undefined, { id: 7 }, 403],
+  ["being nobody, of whom there is an empty object", {}, {}, 200],
+  ["being there, where there was an empty object", {}, { id: 7 }, 403],
   ["the id of a database", { _id: new ObjectId("a"), at: 1 }, { _id: new ObjectId("a"), at: 2 }, 200],
   ["the id of a database, another one", { _id: new ObjectId("a") }, { _id: new ObjectId("b") }, 403],
   ["an id that shows itself to nobody", { id: new Redacted("a") }, { id: new Redacted("b") }, 403],

@@ -28,20 +28,24 @@ interface Keeper {
  */
 export async function personIn(req: Request): Promise<string | undefined> {
   const { _userProperty, passport, ctx } = req as Keeper;
-  const property = _userProperty ?? passport?.userProperty ?? "user";
+  const names = [_userProperty ?? passport?.userProperty ?? "user", "user"]; // Passport's, and the application's own
   const places = [req, ctx?.state, ctx?.req, ctx?.request] as (Record<string, unknown> | undefined)[];
-  const user = places.map((place) => place?.[property]).find(Boolean);
-  const name = personInSession(req) ?? (user ? nameOf(() => user) : undefined);
+  const users = names.flatMap((name) => places.map((place) => place?.[name]));
+  const user = users.find((one) => one && !isGuest(Object(one)));
+  const name = personInSession(req) ?? (user === undefined ? undefined : nameOf(() => user));
   return name === undefined ? undefined : (await hashOf(name)).slice(0, 22);
 }
+
+/** Some applications give a guest an empty object. */
+const isGuest = (user: object) => isJson(user) && Reflect.ownKeys(user).length === 0;
 
 /** Express and Koa keep `{ user }` there, Fastify the user itself. */
 export function personInSession(req: Request): string | undefined {
   const { sessionManager } = (req as Keeper).passport ?? {};
   const kept = sessionIn(req)?.[sessionManager?.key ?? "passport"];
   const user: unknown = sessionManager ? kept : Object(kept).user;
-  const stored = () => JSON.parse(JSON.stringify(user)); // as it will come out of the session's store
-  return (user ?? false) === false ? undefined : nameOf(stored);
+  // As it will come out of the session's store.
+  return (user ?? false) === false ? undefined : nameOf(() => JSON.parse(JSON.stringify(user)));
 }
 
 /**
