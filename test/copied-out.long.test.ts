@@ -26,7 +26,7 @@ const quickly = {
   npm_config_omit_lockfile_registry_resolved: "false", // npm's default: `npm ci` need not look addresses up
 };
 const npmEnv = { ...process.env, ...quickly };
-const patience = 300_000; // one that runs on Redis and PostgreSQL starts some dozens of processes
+const patience = 600_000; // one that runs on Redis and PostgreSQL starts some dozens of processes
 let tarballs: Map<string, string>;
 
 beforeAll(async () => {
