@@ -13,7 +13,11 @@ import { root } from "./support/sources.js";
 // there.
 
 const vitepress = (...args: string[]) =>
-  startCommand(join(root, "node_modules/vitepress/bin/vitepress.js"), args, { cwd: root, until: afterAll });
+  startCommand(join(root, "node_modules/vitepress/bin/vitepress.js"), args, {
+    cwd: root,
+    until: (end) => ends.push(end),
+  });
+const ends: (() => void | Promise<void>)[] = [];
 let browser: Browser;
 let origin: string;
 
@@ -25,7 +29,10 @@ beforeAll(async () => {
   await vitepress("preview", "site", "--port", String(port)).printed(/served at/);
   browser = await chromium.launch({ executablePath: findChromium() ?? "", args: CHROMIUM_FLAGS });
 }, 180_000);
-afterAll(() => browser?.close());
+afterAll(async () => {
+  await browser?.close();
+  for (const end of ends) await end();
+});
 
 describe("the search finds first, for", () => {
   let page: Page;
