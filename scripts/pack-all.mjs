@@ -1,19 +1,13 @@
 // Packs every package as it would be published into `tarballs/`, and prints the lines that install them from there:
 // those of a document (`pnpm pack:all docs/accounts.md`), what an example needs (`pnpm pack:all
 // examples/express-login`), or packages by their names (`pnpm pack:all store-postgres`). Without names: the README's.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { installLines } from "./install-lines.mjs";
+import { installLines, packages } from "./install-lines.mjs";
 import { packAll } from "./pack.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const packages = new Map(
-  readdirSync(`${root}packages`).map((folder) => {
-    const { name, dependencies } = manifestIn(`packages/${folder}`);
-    return [name, Object.keys(dependencies ?? {})];
-  }),
-);
 const named = process.argv.slice(2);
 const lines = named.length === 0 ? textOf("README.md") : named.map(linesFor).join("\n");
 
@@ -22,10 +16,9 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 const packed = await packAll(folder);
 const tarballs = new Map([...packed].map(([name, file]) => [name, join(folder, basename(file))]));
-const needed = (name) => packages.get(name) ?? [];
 
 console.log(`${tarballs.size} tarballs are in ${folder}. In the folder of your application, run:\n`);
-for (const line of installLines(lines, tarballs, needed)) console.log(`  ${line}\n`);
+for (const line of installLines(lines, tarballs)) console.log(`  ${line}\n`);
 if (named.length === 0)
   console.log("For another page, an example or a package name it: pnpm pack:all docs/accounts.md");
 

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import GithubSlugger from "github-slugger";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const REPOSITORY = "https://github.com/retail-pos/auth/blob/main/";
@@ -62,11 +61,6 @@ function titleOf(page) {
 /** A page's path on the site. */
 function addressOf(page) {
   return `/${page.replace(/(^|\/)README\.md$/, "$1").replace(/\.md$/, "")}`;
-}
-
-/** As GitHub names headings, so that a link with an anchor is right in both places. */
-export function slugify(heading) {
-  return new GithubSlugger().slug(heading);
 }
 
 /** A link of a file. A folder stands for its README; what is no page is shown by GitHub. */

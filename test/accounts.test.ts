@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { json } from "node:stream/consumers";
 import { type Sandbox, startSandbox } from "@retail-pos/sandbox";
 import { transformSync } from "rolldown/utils";
@@ -15,16 +15,16 @@ import {
 } from "../packages/store-postgres/testing/postgres.js";
 import { type Browser, browser } from "./support/browser.js";
 import { type RunningCommand, startCommand } from "./support/command.js";
-import { blocksOf, root } from "./support/docs/documents.js";
+import { programsIn, root } from "./support/docs/documents.js";
 import { freePort, type Listening, listen } from "./support/listen.js";
 
 // The programs of docs/accounts.md as they stand there, on PostgreSQL, beside a sandbox.
 
 const DOCUMENT = "docs/accounts.md";
-const programs = blocksOf(DOCUMENT).flatMap(({ mark, text }) => {
-  const [, name] = /^run by test\/accounts\.test\.ts as src\/(\w+)\.ts$/.exec(mark) ?? [];
-  return name === undefined ? [] : [{ name, text }];
-});
+const programs = [...programsIn(DOCUMENT, "test/accounts.test.ts")].map(([path, text]) => ({
+  name: basename(path, ".ts"),
+  text,
+}));
 const store = "harbour-coffee";
 const espresso = "House espresso, 250 g";
 let sandbox: Sandbox;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,19 +12,11 @@ import { outputOf } from "./support/packed/project.js";
 // puts in place of packages that no registry has yet. npm works out the whole tree; nothing is unpacked.
 
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-install-"));
-const ours = new Map<string, string[]>(
-  readdirSync(join(root, "packages")).map((name) => {
-    const manifest = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
-    return [manifest.name, Object.keys(manifest.dependencies ?? {})];
-  }),
-);
 let tarballs: Map<string, string>;
-const linesOf = (text: string, files: ReadonlyMap<string, string>) =>
-  installLines(text, files, (name: string) => ours.get(name) ?? []);
 
 const pages = documents
   .map((document) => [document, readFileSync(join(root, document), "utf8")] as const)
-  .filter(([, text]) => linesOf(text, new Map()).length > 0);
+  .filter(([, text]) => installLines(text, new Map()).length > 0);
 
 beforeAll(async () => {
   tarballs = await packAll(folder);
@@ -33,7 +25,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("documents have such lines", () => {
   expect(pages.length).toBeGreaterThan(25);
-  expect(linesOf("x\n  npm install a b  # once\nRun `npm install c`.", new Map())).toEqual([
+  expect(installLines("x\n  npm install a b  # once\nRun `npm install c`.", new Map())).toEqual([
     "npm install a b",
     "npm install c",
   ]);
@@ -45,7 +37,7 @@ describe("in an empty folder", () => {
     async (_document, text) => {
       const application = mkdtempSync(join(folder, "application-"));
       writeFileSync(join(application, "package.json"), "{}");
-      for (const line of linesOf(text, tarballs)) {
+      for (const line of installLines(text, tarballs)) {
         const [npm = "", ...args] = line.split(" ");
         await outputOf(npm, [...args, "--package-lock-only", "--no-audit", "--prefer-offline"], application);
       }
@@ -53,7 +45,7 @@ describe("in an empty folder", () => {
       const { dependencies, devDependencies } = JSON.parse(
         readFileSync(join(application, "package.json"), "utf8"),
       );
-      const asked = linesOf(text, new Map()).flatMap((line) =>
+      const asked = installLines(text, new Map()).flatMap((line) =>
         line.split(" ").filter((word) => /^@?[a-z]/.test(word) && !["npm", "install"].includes(word)),
       );
       const names = asked.map((word) => word.replace(/(?<=.)@[\d.]+$/, ""));

@@ -21,7 +21,7 @@ import {
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { packAll } from "../scripts/pack.mjs";
 import { CHROMIUM_FLAGS, findChromium } from "./support/chromium.js";
-import { blocksOf } from "./support/docs/documents.js";
+import { programsIn } from "./support/docs/documents.js";
 import { filesIn } from "./support/files.js";
 import { freePort } from "./support/listen.js";
 import { type NextApplication, nextApplication } from "./support/next/application.js";
@@ -57,12 +57,7 @@ afterAll(async () => {
 /** The example, and pages of this test's own; each of those calls the API once. */
 const example = textsIn("examples/frameworks/nextjs");
 /** What the page adds below the example: a log-out, and a page for what failed. */
-const additions = new Map(
-  blocksOf("docs/frameworks/nextjs.md").flatMap(({ mark, text }) => {
-    const [, name] = /^run by test\/next\.long\.test\.ts as (\S+)$/.exec(mark) ?? [];
-    return name ? [[name, text] as const] : [];
-  }),
-);
+const additions = programsIn("docs/frameworks/nextjs.md", "test/next.long.test.ts");
 const pages = new Map([...textsIn("test/support/next")].filter(([file]) => file.startsWith("app/")));
 
 /**

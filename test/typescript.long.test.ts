@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packAll } from "../scripts/pack.mjs";
-import { blocksOf, tablesOf } from "./support/docs/documents.js";
+import { programsIn, tablesOf } from "./support/docs/documents.js";
 import { type Compilers, installCompilers } from "./support/packed/compilers.js";
 import { outputOf, problemsOf } from "./support/packed/project.js";
 import { newStarter, type Starter } from "./support/packed/starter.js";
@@ -17,20 +17,12 @@ const document = "docs/typescript.md";
 const patience = 240_000; // npm fetches what is missing
 
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-typescript-"));
-const programs = new Map(
-  blocksOf(document).flatMap(({ mark, text }) => {
-    const [, file] = /^run by test\/typescript\.long\.test\.ts as (\S+)$/.exec(mark) ?? [];
-    return file === undefined ? [] : [[file, text] as const];
-  }),
-);
+const programs = programsIn(document, "test/typescript.long.test.ts");
 const [[, , ...heads] = [], ...rows] = tablesOf(document)[0] ?? [];
 const versions = heads.map((head) => head.split(" ").at(-1) ?? "");
 /** Its programs have another `User`. */
 const accounts = new Map(
-  blocksOf("docs/accounts.md").flatMap(({ mark, text }) => {
-    const [, file] = /^run by test\/accounts\.test\.ts as src\/(\S+)$/.exec(mark) ?? [];
-    return file === undefined ? [] : [[file, text] as const];
-  }),
+  [...programsIn("docs/accounts.md", "test/accounts.test.ts")].map(([path, text]) => [basename(path), text]),
 );
 const nodenext = { settings: settingsIn('"module": "nodenext"'), type: "module" };
 let compilers: Compilers;

@@ -1,5 +1,6 @@
+import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
-import { brokenAnchors, notPages, sidebar, slugify, targetOf } from "../pages.mjs";
+import { brokenAnchors, notPages, sidebar, targetOf } from "../pages.mjs";
 
 // The Markdown files of the repository, as they are, with a sidebar and a search. Nothing is written for the site alone.
 
@@ -14,7 +15,7 @@ export default defineConfig({
   ignoreDeadLinks: "localhostLinks",
   head: [["style", {}, ".vp-doc p img { display: inline } .vp-doc td { vertical-align: top }"]],
   markdown: {
-    anchor: { slugify },
+    anchor: { slugify: (heading) => slug(heading) }, // as GitHub: a link with an anchor is right in both places
     config(md) {
       md.core.ruler.push("links", ({ tokens, env }) => {
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {

@@ -64,6 +64,13 @@ export function programIn(document: string, testFile: string, heading?: string):
   return program.text;
 }
 
+/** A document's programs that a test runs as files, by their paths: `run by test/accounts.test.ts as src/pos.ts`. */
+export function programsIn(document: string, testFile: string): Map<string, string> {
+  const start = `run by ${testFile} as `;
+  const marked = blocksOf(document).filter(({ mark }) => mark.startsWith(start));
+  return new Map(marked.map(({ mark, text }) => [mark.slice(start.length), text]));
+}
+
 /** The tables of a document, row by row, the heads first. A cell is its text, without its markup. */
 export function tablesOf(document: string): string[][][] {
   const tables: string[][][] = [];
