@@ -141,7 +141,7 @@ export interface RetailPos {
 export function retailPos(options: RetailPosOptions): RetailPos {
   const checked = checkOptions(options);
   const { addresses, clientId, clock, observe, fetch, lock = memoryLock() } = checked;
-  const tell = teller(observe, clock);
+  const tell = teller(observe, clock, checked.background);
   const versions = versionsOf(clientId);
   const [backOff, loginBackOff] = [newBackOff(clock), newLoginBackOff(clock)];
   const endpoint = tokenEndpoint({ ...checked, tell, logins: loginBackOff });

@@ -63,7 +63,10 @@ export interface RetailPosOptions {
   fetch?: typeof globalThis.fetch | undefined;
   /** Returns the time in epoch milliseconds. Default `Date.now`. */
   clock?: (() => number) | undefined;
-  /** Called with each event. Events show no secret. Errors that your function throws are ignored. */
+  /**
+   * Called with each event. Events show no secret. Nobody waits for your function, and its errors are ignored; if it
+   * returns a promise, `background` is told of that.
+   */
   observe?: ((event: RetailPosEvent) => void) | undefined;
   /**
    * Decides whether a login as this retailer is accepted. Core calls it before it sends the login's code and the client
@@ -73,10 +76,10 @@ export interface RetailPosOptions {
   acceptRetailer?: AcceptRetailer | undefined;
   /**
    * Called with a promise of work that may take longer than the request that began it: each renewal, tokens that come
-   * after `timeoutMs`, and repeated saves. Some runtimes stop all work of a request once it is answered (Cloudflare
-   * Workers, serverless functions): there give the promise to `waitUntil` or `after`. Core calls the function in the
-   * async context of its caller, and ignores errors that the function throws. The promise never rejects. Default: the
-   * work goes on by itself, as in Node.
+   * after `timeoutMs`, repeated saves, and what `observe` returns. Some runtimes stop all work of a request once it is
+   * answered (Cloudflare Workers, serverless functions): there give the promise to `waitUntil` or `after`. Core calls
+   * the function in the async context of its caller, and ignores errors that the function throws. The promise never
+   * rejects. Default: the work goes on by itself, as in Node.
    */
   background?: ((work: Promise<unknown>) => void) | undefined;
 }

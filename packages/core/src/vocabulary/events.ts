@@ -100,16 +100,23 @@ export type RetailPosEvent =
       readonly error: unknown;
     });
 
-/** Calls a function of the application's. If it throws, or rejects with a promise of any realm, that is ignored. */
-export function callSafely(call: () => unknown): void {
+/**
+ * Calls a function of the application's. If it throws, or rejects with a promise of any realm, that is ignored.
+ *
+ * @returns if it returned an object: what resolves once that has settled, if it is a promise.
+ */
+export function callSafely(call: () => unknown): Promise<void> | undefined {
   try {
     const answer = call();
     // If its `then` throws, the promise around it rejects.
-    if (isObject(answer)) new Promise((resolve) => resolve(answer)).catch(() => {});
+    if (isObject(answer)) return new Promise((resolve) => resolve(answer)).then(nothing, nothing);
   } catch {
     // The function's mistake is not the caller's.
   }
+  return undefined;
 }
+
+const nothing = () => {};
 
 function isObject(value: unknown): boolean {
   return (typeof value === "object" && value !== null) || typeof value === "function";
@@ -119,12 +126,17 @@ type WithoutTime<Event> = Event extends RetailPosEvent ? Omit<Event, "at"> : nev
 /** Tells `observe` of an event, with the time. */
 export type Tell = (event: WithoutTime<RetailPosEvent>) => void;
 
-/** Tells `observe` of everything that happens to stored tokens. */
-export function teller(observe: ((event: RetailPosEvent) => void) | undefined, clock: () => number): Tell {
+/** Tells `observe` of everything that happens to stored tokens, and `background` of what `observe` goes on to do. */
+export function teller(
+  observe: ((event: RetailPosEvent) => void) | undefined,
+  clock: () => number,
+  background?: (work: Promise<unknown>) => void,
+): Tell {
   return ({ type, domainPrefix, ...facts }) => {
     if (!observe) return;
     const about = domainPrefix !== undefined && { domainPrefix };
-    callSafely(() => observe({ type, ...about, at: clock(), ...facts } as RetailPosEvent));
+    const told = callSafely(() => observe({ type, ...about, at: clock(), ...facts } as RetailPosEvent));
+    if (told) background?.(told);
   };
 }
 

@@ -237,6 +237,32 @@ describe("the option background is given", () => {
     expect(await value()).toBe("access-shop-2");
   });
 
+  test.each([
+    ["once it is done", Promise.resolve],
+    ["once it has failed", Promise.reject],
+  ])("what the observer goes on to do, %s, and no caller waits for it", async (_, settle) => {
+    const works: Promise<unknown>[] = [];
+    let end = () => {};
+    const { pos } = start({
+      background: (work) => void works.push(work),
+      observe: () =>
+        new Promise((resolve) => {
+          end = () => resolve(settle.call(Promise, new Error("no mail today")));
+        }),
+    });
+    await expect(pos.tokens("shop").token()).rejects.toMatchObject({ code: "not_connected" });
+    expect(works).toHaveLength(1);
+    let isDone = false;
+    const done = works[0]?.then(() => {
+      isDone = true;
+    });
+    await settled();
+    expect(isDone).toBe(false);
+    end();
+    await done;
+    expect(isDone).toBe(true);
+  });
+
   test("tries to save again what the store did not take", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const inner = memoryStore();
