@@ -3,9 +3,10 @@ export type HeaderOf = (name: string) => unknown;
 
 /**
  * Whether a browser asks ahead of the person who uses it, who may never come: it prefetches a link, or renders its page
- * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say.
+ * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say; Next's `<Link>` has a header too.
  */
 export function isPrefetch(header: HeaderOf): boolean {
+  if (header("next-router-prefetch") != null) return true;
   return ["sec-purpose", "purpose", "x-purpose", "x-moz"].some((name) =>
     /\b(prefetch|prerender|preview)\b/i.test(String(header(name) ?? "")),
   );

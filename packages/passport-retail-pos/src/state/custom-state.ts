@@ -1,6 +1,6 @@
 import { BoundedMap } from "@retail-pos/core/authoring";
 import type { Request } from "express";
-import { alreadyUsed, hashOf, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
+import { alreadyUsed, LoginFailure, type SpentStates } from "../../../login/src/parts.js";
 import { answerOfHook } from "../hooks/hook-answer.js";
 import type { StateMeta, StateStore } from "../hooks/state-store.js";
 import type { CallbackRoute, StateKeeper } from "../state-keeper.js";
@@ -19,9 +19,9 @@ export function customState(
   metaOf: (callbackURL: string) => StateMeta,
   spent: SpentStates,
 ): StateKeeper {
-  /** By the hash of each state: the `redirect_uri`, and who was logged in. */
+  /** By the state: the `redirect_uri`, and who was logged in. */
   const issued = new BoundedMap<string, { redirectUri: string; user: string | undefined }>(MOST_ISSUED);
-  const isIssued = async (state: string) => issued.has(await hashOf(state)) && !spent.has(state);
+  const isIssued = (state: string) => issued.has(state) && !spent.has(state);
 
   return {
     async issue(req, { appState, redirectUri }) {
@@ -33,20 +33,19 @@ export function customState(
         ask: (done) => store.store(req, ...given, done),
         takesDone: store.store.length !== 1, // `(...args)` declares none, and may call back
       });
-      if (typeof state === "string")
-        issued.set(await hashOf(state), { redirectUri, user: await personIn(req) });
+      if (typeof state === "string") issued.set(state, { redirectUri, user: await personIn(req) });
       return { state: state as string }; // its shape is checked where the authorization URL is made
     },
     of: (req, route) => ({
       isKnown: () => false, // this process may know it, but not from which browser it is
       // A store can only be asked once.
-      check: async (state) => void ((await isIssued(state)) || (await verify(req, state, route))),
+      check: async (state) => void (isIssued(state) || (await verify(req, state, route))),
       async spend(state) {
-        const login = issued.get(await hashOf(state));
+        const login = issued.get(state);
         if (login) await checkPerson(req, login, route.isConnecting);
         const finished = await verify(req, state, route);
         if (!(await spent.spend(state))) throw alreadyUsed();
-        issued.delete(await hashOf(state));
+        issued.delete(state);
         return finished;
       },
     }),
@@ -54,7 +53,7 @@ export function customState(
 
   /** @throws {LoginFailure} the store does not know the state. */
   async function verify(req: Request, state: string, route: CallbackRoute) {
-    const redirectUri = issued.get(await hashOf(state))?.redirectUri ?? route.redirectUri();
+    const redirectUri = issued.get(state)?.redirectUri ?? route.redirectUri();
     const given = store.verify.length === 4 ? [metaOf(redirectUri)] : [];
     const [ok, appState] = await answerOfHook({
       name: "The state store's verify",
