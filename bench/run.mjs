@@ -17,6 +17,7 @@ const ORDER = [
   "hosts",
   "fleet",
   "load",
+  "trouble",
 ];
 const HERE = new URL("./", import.meta.url);
 const DOCS = new URL("../docs/", HERE);

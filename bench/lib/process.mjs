@@ -49,7 +49,7 @@ export function answering(work) {
 
 /**
  * Starts `file` as a process that takes several commands (see `commanded`); `ask(name, argument)` resolves with
- * the answer. The command `start`, if there is one, is given `input` before this resolves.
+ * the answer, `child` is Node's own object. The command `start`, if there is one, is given `input` before this resolves.
  */
 export async function startCommanded(
   file,
@@ -90,6 +90,7 @@ export async function startCommanded(
   if (input !== undefined) await ask("start", input);
   return {
     ask,
+    child,
     async close() {
       child.disconnect();
       await once(child, "exit");

@@ -12,7 +12,8 @@ export const APPLICATION = {
 /**
  * Starts the token service as a process of its own.
  *
- * @param settings `delayMs` (100), `lifetimeMs` of access tokens (a day), `rotates` (true).
+ * @param settings `delayMs` (100), `lifetimeMs` of access tokens (a day), `rotates` (true), `isDown` (false: answers
+ *   503), `losesOneIn` (Infinity: of so many new refresh tokens one does not arrive).
  */
 export async function tokenService(settings = {}) {
   const child = fork(fileURLToPath(new URL("./token-service.mjs", import.meta.url)));
@@ -42,6 +43,10 @@ export function tokenServiceAt(address) {
     issued: (values) => steer("issued", values),
     /** Answers 429 for at least so long; resolves with `{ resetAt }`, a whole second. */
     limit: (forMs) => steer("limit", { forMs }),
+    /** A process was killed `at` this moment, which renewed these retailers' tokens. */
+    killed: (retailers, at) => steer("killed", { retailers, at }),
+    /** `[{ retailer, lostBy }]`: whose refresh token nobody can have any more, until they are issued another one. */
+    outside: () => steer("outside"),
     /** Every token request since the last reset: `{ retailer, grant, status, at }`. */
     log: () => steer("log"),
     reset: () => steer("reset"),

@@ -1,9 +1,9 @@
 // The token endpoint of every retailer, as a process of its own: no framework, nothing but what is measured
 // against. Started by `tokenService()`; steered through `/control/<name>`.
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 
-let settings = { delayMs: 100, lifetimeMs: 86_400_000, rotates: true };
+let settings = { delayMs: 100, lifetimeMs: 86_400_000, rotates: true, isDown: false, losesOneIn: Infinity };
 /** What was ever issued: access token -> { retailer, issuedAt, expiresAt, replacedAt }. */
 const issued = new Map();
 /**
@@ -12,6 +12,13 @@ const issued = new Map();
 const latest = new Map();
 /** Spent by use: refresh token or code -> retailer. */
 const grants = new Map();
+/**
+ * Of each retailer's last refresh token: `{ number, at, lostBy, isMissed }`. `lostBy` names what kept it from everybody;
+ * it is missed once somebody asks in vain with the one before.
+ */
+const chains = new Map();
+/** Somebody may still be saving it. */
+const SAVED_WITHIN_MS = 2000;
 /** Every token request since the last reset. */
 let log = [];
 let blockedUntil = 0;
@@ -33,6 +40,16 @@ const control = {
     blockedUntil = Math.ceil((Date.now() + forMs) / 1000) * 1000;
     return { resetAt: blockedUntil };
   },
+  /** A process was killed at this moment: what was made for it within the last second may not have been saved. */
+  killed: ({ retailers, at }) => {
+    for (const chain of retailers.map((retailer) => chains.get(retailer)))
+      if (chain.at > at - 1000) chain.lostBy ??= "a kill";
+  },
+  /** `[{ retailer, lostBy }]`: whose last refresh token is lost and missed. */
+  outside: () =>
+    [...chains].flatMap(([retailer, { at, lostBy, isMissed }]) =>
+      lostBy && isMissed && Date.now() > at + SAVED_WITHIN_MS ? [{ retailer, lostBy }] : [],
+    ),
   log: () => log,
   reset: () => {
     log = [];
@@ -66,17 +83,23 @@ function token(retailer, body, res) {
   const form = new URLSearchParams(body);
   const [status, fields] = decide(retailer, form);
   log.push({ retailer, grant: form.get("grant_type"), status, at: Date.now() });
-  if (settings.delayMs > 0) setTimeout(answer, settings.delayMs, res, status, fields);
-  else answer(res, status, fields);
+  const reply =
+    status === 200 && losesAnswer(retailer) ? () => res.destroy() : () => answer(res, status, fields);
+  if (settings.delayMs > 0) setTimeout(reply, settings.delayMs);
+  else reply();
 }
 
 /** Decided when the request arrives: of two that spend one refresh token, the first has it. */
 function decide(retailer, form) {
+  if (settings.isDown) return [503, { error: "temporarily_unavailable" }];
   if (Date.now() < blockedUntil) return [429, { error: "slow_down" }];
   if (form.get("client_secret") !== "the-client-secret") return [401, { error: "invalid_client" }];
   const isRefresh = form.get("grant_type") === "refresh_token";
   const grant = form.get(isRefresh ? "refresh_token" : "code");
-  if (grants.get(grant) !== retailer) return [400, { error: "invalid_grant" }];
+  if (grants.get(grant) !== retailer) {
+    if (chains.has(retailer)) chains.get(retailer).isMissed = true;
+    return [400, { error: "invalid_grant" }];
+  }
   if (settings.rotates || !isRefresh) grants.delete(grant);
   const { accessToken, expiresAt } = newAccess(retailer, settings.lifetimeMs);
   return [
@@ -90,6 +113,15 @@ function decide(retailer, form) {
       domain_prefix: retailer,
     },
   ];
+}
+
+/** The same renewals of the same retailers are lost for everybody. */
+function losesAnswer(retailer) {
+  const chain = chains.get(retailer);
+  const name = `${retailer.replace(/^.*(?=store-)/, "")} ${chain.number}`;
+  if (createHash("sha256").update(name).digest().readUInt32BE() % settings.losesOneIn !== 0) return false;
+  chain.lostBy = "a lost answer";
+  return true;
 }
 
 function answer(res, status, fields) {
@@ -119,5 +151,6 @@ function newAccess(retailer, lifetimeMs) {
 function newGrant(retailer) {
   const grant = randomBytes(24).toString("base64url");
   grants.set(grant, retailer);
+  chains.set(retailer, { number: (chains.get(retailer)?.number ?? 0) + 1, at: Date.now() });
   return grant;
 }

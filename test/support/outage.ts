@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import Database from "libsql";
 import { url as databaseUrl } from "../../packages/store-postgres/testing/postgres.js";
 import { url as redisUrl } from "../../packages/store-redis/testing/redis.js";
+import { cutProxy } from "./cut-proxy.mjs";
 import { sqliteFile } from "./engines.mjs";
 
 /** The way that processes have to their engine; the engine itself stays up. */
@@ -22,53 +21,9 @@ export async function wayTo(engine: string, namespace: string): Promise<Way> {
   return lockableFile(sqliteFile(namespace));
 }
 
-/** Shut, it cuts every connection and refuses new ones. */
 async function throughProxy(variable: string, address: string, defaultPort: number): Promise<Way> {
-  const url = new URL(address);
-  const target = { host: url.hostname.replace(/[[\]]/g, ""), port: Number(url.port || defaultPort) };
-  const sockets = new Set<Socket>();
-  let isOpen = true;
-
-  // Refused by hand: a port that nobody listens on could be given to somebody else.
-  const proxy = createServer((client) => {
-    if (!isOpen) return void client.resetAndDestroy();
-    const server = connect(target);
-    join(client, server);
-    join(server, client);
-  }).listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-
-  function join(from: Socket, to: Socket): void {
-    sockets.add(from);
-    from.on("error", () => {}); // "close" follows
-    from.on("close", () => {
-      sockets.delete(from);
-      to.destroy();
-    });
-    from.pipe(to);
-  }
-
-  function cut(): void {
-    for (const socket of sockets) socket.destroy();
-  }
-
-  url.hostname = "127.0.0.1";
-  url.port = String((proxy.address() as AddressInfo).port);
-  return {
-    env: { [variable]: url.href },
-    shut() {
-      isOpen = false;
-      cut();
-    },
-    open() {
-      isOpen = true;
-    },
-    async close() {
-      proxy.close();
-      cut();
-      await once(proxy, "close");
-    },
-  };
+  const { url, ...way } = await cutProxy(address, defaultPort);
+  return { env: { [variable]: url }, ...way };
 }
 
 /** Shut, a transaction of this process keeps all others from writing; in WAL mode they can still read. */
