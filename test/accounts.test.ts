@@ -160,6 +160,26 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
     expect((await open(bob, `/stores/${store}`)).status).toBe(404);
   });
 
+  test("who disconnects a store while they connect it leaves nothing behind", async () => {
+    const database = await newPool().connect();
+    await database.query(`
+      SELECT pg_advisory_lock(1, 57);
+      CREATE FUNCTION ${schema}.wait() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_advisory_xact_lock(1, 57); RETURN NEW; END';
+      CREATE TRIGGER wait BEFORE INSERT ON ${schema}.retail_pos_tokens
+        FOR EACH ROW EXECUTE FUNCTION ${schema}.wait();`);
+    const rowsIn = async (table: string) => (await database.query(`SELECT FROM ${schema}.${table}`)).rowCount;
+    const ada = await logIn("ada");
+    const { location } = await open(ada, "/auth/retail-pos");
+    const callback = ada.open(sandbox.consent(location, store));
+    await expect.poll(() => rowsIn("members")).toBe(1); // its tokens wait for the lock
+    expect((await post(ada, `/stores/${store}/disconnect`)).location).toBe("/stores");
+    await database.query("SELECT pg_advisory_unlock(1, 57)");
+    expect((await callback).location).toBe(`/stores/${store}`);
+    expect([await rowsIn("members"), await rowsIn("retail_pos_tokens")]).toEqual([0, 0]);
+    database.release();
+  });
+
   test("a form of a sibling host disconnects nothing, although the browser sends its cookie along", async () => {
     const ada = await logIn("ada");
     await connect(ada);
