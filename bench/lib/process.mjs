@@ -48,8 +48,8 @@ export function answering(work) {
 }
 
 /**
- * Starts `file` as a process that takes several commands (see `commanded`); `ask(name, argument)` resolves with
- * the answer, `child` is Node's own object. The command `start`, if there is one, is given `input` before this resolves.
+ * Starts `file` as a process that takes several commands (see `commanded`); `ask(name, argument)` resolves with the
+ * answer, `child` is Node's own object. The command `start`, if there is one, is given `input` before this resolves.
  */
 export async function startCommanded(
   file,

@@ -13,8 +13,8 @@ const latest = new Map();
 /** Spent by use: refresh token or code -> retailer. */
 const grants = new Map();
 /**
- * Of each retailer's last refresh token: `{ number, at, lostBy, isMissed }`. `lostBy` names what kept it from everybody;
- * it is missed once somebody asks in vain with the one before.
+ * Of each retailer's last refresh token: `{ number, at, lostBy, isMissed }`. `lostBy` names what kept it from
+ * everybody; it is missed once somebody asks in vain with the one before.
  */
 const chains = new Map();
 /** Somebody may still be saving it. */

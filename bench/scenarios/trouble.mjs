@@ -1,5 +1,5 @@
-// What an hour of ordinary trouble costs: who of 200 stores has to log in again? Each contestant runs in four processes,
-// and meets the same trouble at the same moments.
+// What ordinary trouble costs: who of 200 stores has to log in again? Each contestant runs in four processes, and meets
+// the same trouble at the same moments.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";

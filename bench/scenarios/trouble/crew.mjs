@@ -50,7 +50,8 @@ export async function crewOf(input, retailers, seed) {
       await everybody("rest");
     },
     async count() {
-      for (const one of crew.filter(Boolean)) one.ask("counts").then(add, () => {}); // it may have been killed meanwhile
+      // One of them may have been killed meanwhile.
+      for (const one of crew.filter(Boolean)) one.ask("counts").then(add, () => {});
     },
     kill: (index) => replace(index, "SIGKILL"),
     async restart() {

@@ -37,6 +37,7 @@ export { inPlainWords } from "./secrets/errors-without-secrets.js";
 // Small parts that several packages need
 export { base64url } from "./platform/base64url.js";
 export { BoundedMap } from "./platform/bounded-map.js";
+export { callSafely } from "./vocabulary/events.js";
 
 // Options of one's own
 export { refuseMisspelt } from "./settings/option-checks.js";

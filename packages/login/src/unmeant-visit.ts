@@ -3,7 +3,8 @@ export type HeaderOf = (name: string) => unknown;
 
 /**
  * Whether a browser asks ahead of the person who uses it, who may never come: it prefetches a link, or renders its page
- * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say; Next's `<Link>` has a header too.
+ * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say; the first header is that of
+ * Next's `<Link>`.
  */
 export function isPrefetch(header: HeaderOf): boolean {
   if (header("next-router-prefetch") != null) return true;

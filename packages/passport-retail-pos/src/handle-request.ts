@@ -1,3 +1,4 @@
+import { callSafely } from "@retail-pos/core/authoring";
 import type { RetailPosProfile } from "@retail-pos/login";
 import type { Request } from "express";
 import OAuth2Strategy from "passport-oauth2";
@@ -74,11 +75,7 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
 function reportTo({ own }: LoginView, req: Request, error: unknown): void {
   const problem = explained(asError(error));
   if (typeof req.next === "function") req.next(problem);
-  else
-    guarded(
-      () => own.error(problem),
-      () => {},
-    )(); // a custom callback that throws again has had its chance
+  else callSafely(() => own.error(problem)); // a custom callback that throws again has had its chance
 }
 
 async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): Promise<Outcome> {

@@ -90,7 +90,6 @@ function routeOf(req: Request): string {
 
 /** The service may answer with a form, if the application has asked for `response_mode=form_post`. */
 function isFormPost({ body }: Request): boolean {
-  if (typeof body !== "object" || body === null || Array.isArray(body) || ArrayBuffer.isView(body))
-    return false;
+  if (Object(body) !== body || Array.isArray(body) || ArrayBuffer.isView(body)) return false;
   return ["code", "error", "state"].some((name) => hasParameter(body, name));
 }

@@ -42,7 +42,7 @@ export function customState(
       check: async (state) => void (isIssued(state) || (await verify(req, state, route))),
       async spend(state) {
         const login = issued.get(state);
-        if (login) await checkPerson(req, login, route.isConnecting);
+        if (login) await checkPerson(req, login.user, route.isConnecting);
         const finished = await verify(req, state, route);
         if (!(await spent.spend(state))) throw alreadyUsed();
         issued.delete(state);

@@ -49,7 +49,7 @@ export function ownStates({ jarOf, clock, spent, redirectUri: usual }: OwnStates
     },
     of(req, { isConnecting }) {
       const find = (state: string) => jarOf(req).find(req, state);
-      const accept = (login: PendingLogin) => checkPerson(req, login, isConnecting);
+      const accept = (login: PendingLogin) => checkPerson(req, login.user, isConnecting);
       const { spend, ...states } = callbackStates({ find, spent, clock, accept });
       return {
         ...states,

@@ -84,6 +84,35 @@ describe("what Passport keeps in the session tells who it is", () => {
   });
 });
 
+describe.each([undefined, "store"])(
+  "beside a store that Passport keeps, with the property %s,",
+  (_userProperty) => {
+    test.each<[string, object | undefined, object | undefined, number]>([
+      ["another person in req.user is refused", { id: "anna" }, { id: "ben" }, 403],
+      ["the same person finishes", { id: "anna", seen: 1 }, { id: "anna", seen: 2 }, 200],
+      ["a person whom only one of the two routes knows finishes", { id: "anna" }, undefined, 200],
+      ["a person whom only the callback knows finishes", undefined, { id: "anna" }, 200],
+      ["what Passport makes of the store for each request may change", { at: 1 }, { at: 2 }, 200],
+    ])("%s", async (_, before, after, status) => {
+      let user = before;
+      const { person, begin } = await open("authorize", false, (app) =>
+        app.use((req, _res, next) => {
+          Object.assign(req, {
+            session: { passport: { user: "shop" } },
+            _userProperty,
+            store: { id: "shop" },
+          });
+          Object.assign(req, { user }); // the application's own login comes after `passport.session()`
+          next();
+        }),
+      );
+      const back = await begin("cafe");
+      user = after;
+      expect((await person.open(back)).status).toBe(status);
+    });
+  },
+);
+
 test("somebody who logs in and starts in one request is the same once the session is loaded", async () => {
   let user: unknown = { id: new ObjectId("anna"), since: new Date(1) };
   const kept: RequestHandler = (req, _res, next) => {

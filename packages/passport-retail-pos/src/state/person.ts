@@ -1,11 +1,5 @@
 import type { Request } from "express";
-import {
-  hashOf,
-  isJson,
-  LoginFailure,
-  OF_ANOTHER_PERSON,
-  type PendingLogin,
-} from "../../../login/src/parts.js";
+import { hashOf, isJson, LoginFailure, OF_ANOTHER_PERSON } from "../../../login/src/parts.js";
 
 /** A session of express-session, koa-session, @fastify/session or @fastify/secure-session. */
 export type Session = Record<string, unknown> & { save?: (done: (error?: unknown) => void) => unknown };
@@ -23,17 +17,24 @@ interface Keeper {
   readonly passport?: { readonly userProperty?: string; readonly sessionManager?: { readonly key: string } };
 }
 
+/** A short hash of who is logged in, or two of them; `undefined` for nobody. */
+type PersonHash = string | undefined;
+
 /**
- * Who is logged in, as Passport keeps it in the session, else as `req.user` says: a short hash. `undefined` for nobody.
+ * Who is logged in, as Passport keeps it in the session, else as `req.user` says. If the session has somebody, and
+ * `req.user` has a name, it is both: Passport's may be a store, and the person is there by the application's own login.
  */
-export async function personIn(req: Request): Promise<string | undefined> {
+export async function personIn(req: Request): Promise<PersonHash> {
   const { _userProperty, passport, ctx } = req as Keeper;
-  const names = [_userProperty ?? passport?.userProperty ?? "user", "user"]; // Passport's, and the application's own
+  const kept = personInSession(req);
+  const ofPassport = kept === undefined ? (_userProperty ?? passport?.userProperty ?? "user") : "user";
+  const properties = [ofPassport, "user"]; // and the application's own
   const places = [req, ctx?.state, ctx?.req, ctx?.request] as (Record<string, unknown> | undefined)[];
-  const users = names.flatMap((name) => places.map((place) => place?.[name]));
+  const users = properties.flatMap((name) => places.map((place) => place?.[name]));
   const user = users.find((one) => one && !isGuest(Object(one)));
-  const name = personInSession(req) ?? (user === undefined ? undefined : nameOf(() => user));
-  return name === undefined ? undefined : (await hashOf(name)).slice(0, 22);
+  const names = [kept, user ? nameOf(() => user, kept !== undefined) : undefined];
+  const hashes = await Promise.all(names.filter((name) => name !== undefined).map(hashOf));
+  return hashes.map((hash) => hash.slice(0, 22)).join(".") || undefined;
 }
 
 /** Some applications give a guest an empty object. */
@@ -55,24 +56,28 @@ export function personInSession(req: Request): string | undefined {
  * @param isConnecting whether the login connects a store to the person who is logged in (Passport's `authorize`).
  * @throws {LoginFailure} `state_unknown`.
  */
-export async function checkPerson(
-  req: Request,
-  { user }: Pick<PendingLogin, "user">,
-  isConnecting: boolean,
-): Promise<void> {
+export async function checkPerson(req: Request, user: PersonHash, isConnecting: boolean): Promise<void> {
   if (user === undefined && !isConnecting) return;
-  if (user !== (await personIn(req))) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
+  const now = await personIn(req);
+  // The second hash may be known on one of the two routes only.
+  const isSame = user === now || (user && now && (user.startsWith(now) || now.startsWith(user)));
+  if (!isSame) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
 }
 
 /** What names a user; its other properties may change with each request. */
 const NAMES = "id _id sub uid uuid oid userId user_id accountId username email".split(" ");
 
-/** Who cannot be named for sure counts as somebody else each time. */
-function nameOf(userOf: () => unknown): string {
+/**
+ * Who cannot be named for sure counts as somebody else each time.
+ *
+ * @param isOnlyByName gives `undefined` for a user without a property that names them.
+ */
+function nameOf(userOf: () => unknown, isOnlyByName = false): string | undefined {
   try {
     const user = userOf();
     const [iss, ...names] = ["iss", ...NAMES].map((key) => exactly(Object(user)[key]));
     const name = names.find((text) => text !== undefined);
+    if (name === undefined && isOnlyByName) return undefined;
     const text = name === undefined ? exactly(user) : JSON.stringify([iss, name]);
     if (text !== undefined) return text;
   } catch {} // a getter that throws, a circle
