@@ -10,9 +10,15 @@ export default {
     async function bearer(retailer) {
       const held = await tokens.load(retailer);
       if (Date.now() < held.expiresAt - marginMs) return held.accessToken;
-      const renewed = await refresh(application, retailer, held.refreshToken);
-      await tokens.save(retailer, renewed);
-      return renewed.accessToken;
+      try {
+        const renewed = await refresh(application, retailer, held.refreshToken);
+        await tokens.save(retailer, renewed);
+        return renewed.accessToken;
+      } catch (error) {
+        const last = await tokens.load(retailer); // somebody else was first, or it lives for a moment more
+        if (Date.now() < last.expiresAt) return last.accessToken;
+        throw error;
+      }
     }
 
     return { migrate: tokens.migrate, logIn: tokens.save, bearer };
