@@ -1,4 +1,4 @@
-import { refresh } from "./refresh.mjs";
+import { refreshWithinLimit } from "./refresh.mjs";
 import { tokenTable } from "./token-table.mjs";
 
 /** A store's session as Shopify's API library keeps it. */
@@ -23,12 +23,18 @@ export default {
     };
 
     async function bearer(retailer) {
-      let session = await sessionStorage.loadSession(retailer);
-      if (session.isExpired(marginMs)) {
-        session = new Session(retailer, await refresh(application, retailer, session.refreshToken));
-        await sessionStorage.storeSession(session);
+      const session = await sessionStorage.loadSession(retailer);
+      if (!session.isExpired(marginMs)) return session.accessToken;
+      try {
+        const tokens = await refreshWithinLimit(application, retailer, session.refreshToken);
+        const renewed = new Session(retailer, tokens);
+        await sessionStorage.storeSession(renewed);
+        return renewed.accessToken;
+      } catch (error) {
+        const last = await sessionStorage.loadSession(retailer); // another request was first, or it still lives
+        if (!last.isExpired(0)) return last.accessToken;
+        throw error;
       }
-      return session.accessToken;
     }
 
     return { migrate: tokens.migrate, logIn: tokens.save, bearer };
