@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { commitOf } from "./lib/commit.mjs";
 import { plot } from "./lib/plot.mjs";
-import { allDetails, details, resultOf, summary, writeBetweenMarkers } from "./lib/report.mjs";
+import { allDetails, details, resultOf, sideBySide, summary, writeBetweenMarkers } from "./lib/report.mjs";
 
 /** In the order of the document; a scenario that is not named here comes last. */
 const ORDER = [
@@ -57,7 +57,8 @@ async function runOne(scenario) {
   process.stderr.write(`${title}\n`);
   try {
     const node = (await scenario.node?.()) ?? process.version;
-    const ran = { rounds: values.quick ? quickRounds : rounds, node, commit };
+    const date = new Date().toISOString().slice(0, 10);
+    const ran = { rounds: values.quick ? quickRounds : rounds, node, commit, date };
     const rows = await scenario.run({
       rounds: ran.rounds,
       quick: values.quick,
@@ -81,9 +82,13 @@ async function publish() {
   const last = JSON.parse(await readFile(file, "utf8").catch(() => "[]"));
   const results = all.flatMap(({ id }) => fresh.get(id) ?? last.find((result) => result.id === id) ?? []);
   await writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
-  await writeBetweenMarkers(new URL("performance.md", DOCS), summary(results));
   await writeFile(new URL("RESULTS.md", HERE), allDetails(results));
-  await writeFile(new URL("performance.svg", DOCS), await plot(results));
+  const [losses, costs] = [true, false].map((is) =>
+    results.filter(({ id }) => id.startsWith("survival") === is),
+  );
+  if (losses.length > 0) await writeBetweenMarkers(new URL("comparison.md", DOCS), sideBySide(losses));
+  await writeBetweenMarkers(new URL("performance.md", DOCS), summary(costs));
+  await writeFile(new URL("performance.svg", DOCS), await plot(costs));
 }
 
 function place(file) {

@@ -4,7 +4,13 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 /** What a run writes: it is no change of what was measured. */
-const WRITTEN = ["bench/results.json", "bench/RESULTS.md", "docs/performance.md", "docs/performance.svg"];
+const WRITTEN = [
+  "bench/results.json",
+  "bench/RESULTS.md",
+  "docs/performance.md",
+  "docs/performance.svg",
+  "docs/comparison.md",
+];
 
 /**
  * Which commit is measured, and whether the files differ from it.

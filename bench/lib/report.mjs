@@ -68,10 +68,26 @@ function range(values) {
   return more.length === 0 ? first : `${first} to ${more.at(-1)}`;
 }
 
+/** Runs of one scenario that differ in their seed, in one table: in each cell a number for each. */
+export function sideBySide(results) {
+  const [{ figures, rows }] = results;
+  const lines = Object.keys(rows).map((row) => [
+    nameOf(row),
+    ...Object.keys(figures).map((figure) =>
+      results.map((result) => shown(result.rows[row]?.[figure])).join(" · "),
+    ),
+  ]);
+  const runs = results.map(({ id, ran }) => `\`${id}\` (commit ${ran.commit}, ${ran.date})`);
+  const how = `Node ${results[0].ran.node.replace("v", "")}, \`pnpm bench\` with ${runs.join(", ")}.`;
+  return `${table([["", ...Object.values(figures)], ...lines])}\n\n${how}`;
+}
+
+const nameOf = (row) => (row.startsWith(OURS) ? `**${row}**` : row);
+
 export function details({ id, title, floor, figures, ran, rows }) {
   const keys = Object.keys(figures);
   const lines = Object.entries(rows).map(([row, values]) => [
-    row.startsWith(OURS) ? `**${row}**` : row,
+    nameOf(row),
     ...keys.map((key) => shown(values[key])),
   ]);
   const heading = `## ${title[0].toUpperCase()}${title.slice(1)}`;

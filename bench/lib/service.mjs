@@ -33,9 +33,7 @@ export async function tokenService(settings = {}) {
 export function tokenServiceAt(address) {
   return {
     address,
-    /** `{base_url}` as a template, and the token endpoint of one retailer. */
-    baseUrl: `${address}/{domain_prefix}`,
-    tokenUrl: (retailer) => `${address}/${retailer}/api/1.0/token`,
+    ...addressesBelow(address),
     configure: (settings) => steer("configure", settings),
     /** `[{ retailer, accessToken, refreshToken, expiresAt }]`, as of a login that took place before. */
     issue: (retailers, lifetimeMs) => steer("issue", { retailers, lifetimeMs }),
@@ -43,11 +41,16 @@ export function tokenServiceAt(address) {
     issued: (values) => steer("issued", values),
     /** Answers 429 for at least so long; resolves with `{ resetAt }`, a whole second. */
     limit: (forMs) => steer("limit", { forMs }),
-    /** A process was killed `at` this moment, which renewed these retailers' tokens. */
-    killed: (retailers, at) => steer("killed", { retailers, at }),
+    /** The process was killed `at` this moment that reached the service by the address of `as(name)`. */
+    killed: (name, at) => steer("killed", { name, at }),
+    /** The addresses that tell which process asks. */
+    as: (name) => addressesBelow(`${address}/of/${name}`),
     /** `[{ retailer, lostBy }]`: whose refresh token nobody can have any more, until they are issued another one. */
     outside: () => steer("outside"),
-    /** Every token request since the last reset: `{ retailer, grant, status, at }`. */
+    /**
+     * Every token request since the last reset: `{ retailer, grant, status, isReused, at }`. `isReused`: its refresh
+     * token had been replaced by one that was not lost.
+     */
     log: () => steer("log"),
     reset: () => steer("reset"),
   };
@@ -60,6 +63,14 @@ export function tokenServiceAt(address) {
     if (!response.ok) throw new Error(`The token service refused ${name}: ${response.status}`);
     return (await response.json()).result;
   }
+}
+
+/** `{base_url}` as a template, and the token endpoint of one retailer. */
+function addressesBelow(address) {
+  return {
+    baseUrl: `${address}/{domain_prefix}`,
+    tokenUrl: (retailer) => `${address}/${retailer}/api/1.0/token`,
+  };
 }
 
 /** Throws unless the service issued every one of these bearers to the retailer it was handed out for, and it lives. */

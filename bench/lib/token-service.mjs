@@ -12,9 +12,10 @@ const issued = new Map();
 const latest = new Map();
 /** Spent by use: refresh token or code -> retailer. */
 const grants = new Map();
+const spent = new Set();
 /**
- * Of each retailer's last refresh token: `{ number, at, lostBy, isMissed }`. `lostBy` names what kept it from
- * everybody; it is missed once somebody asks in vain with the one before.
+ * Of each retailer's last refresh token: `{ number, askedBy, sentAt, lostBy, isMissed }`. `lostBy` names what kept it
+ * from everybody; it is missed once somebody asks in vain with the one before.
  */
 const chains = new Map();
 /** Somebody may still be saving it. */
@@ -40,15 +41,15 @@ const control = {
     blockedUntil = Math.ceil((Date.now() + forMs) / 1000) * 1000;
     return { resetAt: blockedUntil };
   },
-  /** A process was killed at this moment: what was made for it within the last second may not have been saved. */
-  killed: ({ retailers, at }) => {
-    for (const chain of retailers.map((retailer) => chains.get(retailer)))
-      if (chain.at > at - 1000) chain.lostBy ??= "a kill";
+  /** What the process has not got yet, or got within the last second, may not have been saved. */
+  killed: ({ name, at }) => {
+    for (const chain of chains.values())
+      if (chain.askedBy === name && !(chain.sentAt < at - 1000)) chain.lostBy ??= "a kill";
   },
   /** `[{ retailer, lostBy }]`: whose last refresh token is lost and missed. */
   outside: () =>
-    [...chains].flatMap(([retailer, { at, lostBy, isMissed }]) =>
-      lostBy && isMissed && Date.now() > at + SAVED_WITHIN_MS ? [{ retailer, lostBy }] : [],
+    [...chains].flatMap(([retailer, { sentAt, lostBy, isMissed }]) =>
+      lostBy && isMissed && Date.now() > sentAt + SAVED_WITHIN_MS ? [{ retailer, lostBy }] : [],
     ),
   log: () => log,
   reset: () => {
@@ -63,9 +64,11 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
     body += text;
   });
   req.on("end", () => {
-    const [, first, ...rest] = req.url.split("/");
+    const [, ...path] = req.url.split("/");
+    const askedBy = path[0] === "of" ? path.splice(0, 2)[1] : undefined;
+    const [first, ...rest] = path;
     if (first === "control") steer(rest[0], body, res);
-    else if (req.method === "POST" && rest.join("/") === "api/1.0/token") token(first, body, res);
+    else if (req.method === "POST" && rest.join("/") === "api/1.0/token") token(first, body, res, askedBy);
     else answer(res, 404, { error: "not_found" });
   });
 });
@@ -79,12 +82,19 @@ function steer(name, body, res) {
   answer(res, 200, { result: result ?? null });
 }
 
-function token(retailer, body, res) {
+function token(retailer, body, res, askedBy) {
   const form = new URLSearchParams(body);
   const [status, fields] = decide(retailer, form);
-  log.push({ retailer, grant: form.get("grant_type"), status, at: Date.now() });
-  const reply =
-    status === 200 && losesAnswer(retailer) ? () => res.destroy() : () => answer(res, status, fields);
+  const isReused = status === 400 && spent.has(form.get("refresh_token")) && !chains.get(retailer).lostBy;
+  log.push({ retailer, grant: form.get("grant_type"), status, isReused, at: Date.now() });
+  const chain = status === 200 ? chains.get(retailer) : {};
+  if (status === 200 && losesAnswer(retailer, chain)) chain.lostBy = "a lost answer";
+  Object.assign(chain, { askedBy });
+  const reply = () => {
+    chain.sentAt = Date.now();
+    if (chain.lostBy === "a lost answer") res.destroy();
+    else answer(res, status, fields);
+  };
   if (settings.delayMs > 0) setTimeout(reply, settings.delayMs);
   else reply();
 }
@@ -100,7 +110,10 @@ function decide(retailer, form) {
     if (chains.has(retailer)) chains.get(retailer).isMissed = true;
     return [400, { error: "invalid_grant" }];
   }
-  if (settings.rotates || !isRefresh) grants.delete(grant);
+  if (settings.rotates || !isRefresh) {
+    grants.delete(grant);
+    spent.add(grant);
+  }
   const { accessToken, expiresAt } = newAccess(retailer, settings.lifetimeMs);
   return [
     200,
@@ -116,12 +129,9 @@ function decide(retailer, form) {
 }
 
 /** The same renewals of the same retailers are lost for everybody. */
-function losesAnswer(retailer) {
-  const chain = chains.get(retailer);
-  const name = `${retailer.replace(/^.*(?=store-)/, "")} ${chain.number}`;
-  if (createHash("sha256").update(name).digest().readUInt32BE() % settings.losesOneIn !== 0) return false;
-  chain.lostBy = "a lost answer";
-  return true;
+function losesAnswer(retailer, { number }) {
+  const name = `${retailer.replace(/^.*(?=store-)/, "")} ${number}`;
+  return createHash("sha256").update(name).digest().readUInt32BE() % settings.losesOneIn === 0;
 }
 
 function answer(res, status, fields) {
@@ -151,6 +161,6 @@ function newAccess(retailer, lifetimeMs) {
 function newGrant(retailer) {
   const grant = randomBytes(24).toString("base64url");
   grants.set(grant, retailer);
-  chains.set(retailer, { number: (chains.get(retailer)?.number ?? 0) + 1, at: Date.now() });
+  chains.set(retailer, { number: (chains.get(retailer)?.number ?? 0) + 1 });
   return grant;
 }

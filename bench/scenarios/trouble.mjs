@@ -31,6 +31,7 @@ export default [1, 2, 3].map((seed) => ({
   figures: {
     lost: `stores that have to log in again, of ${STORES}`,
     outside: "logins again that nobody can avoid",
+    reused: `stores, of ${STORES}, that a service would log out which punishes a repeated refresh token`,
     failed: "failed calls, in %",
     requests: "token requests for each new token",
     longest: "longest wait for a bearer, in seconds",
@@ -128,9 +129,9 @@ async function trouble(schedule, { teams, service, database, redis, note }) {
   const kinds = {
     "rolling restart": () => everywhere(({ crew }) => crew.restart()),
     kill: (worker) =>
-      everywhere(async ({ crew, retailers }) => {
-        await service.killed(retailers, Date.now());
-        await crew.kill(worker);
+      everywhere(async ({ crew }) => {
+        const at = Date.now();
+        await service.killed(await crew.kill(worker), at);
       }),
     "slow token endpoint": () => during(10_000, { delayMs: 5000 }, { delayMs: 100 }),
     "token endpoint answers 503": () => during(10_000, { isDown: true }, { isDown: false }),
@@ -168,6 +169,7 @@ async function figuresOf(team, log, note) {
   return {
     lost: (await crew.lost(PATIENCE_MS)).length,
     outside: team.outside,
+    reused: new Set(requests.filter(({ isReused }) => isReused).map(({ retailer }) => retailer)).size,
     failed: (100 * failed) / calls,
     requests: requests.length / requests.filter(({ status }) => status === 200).length,
     longest: longestMs / 1000,

@@ -16,10 +16,12 @@ const GRACE_MS = 30_000;
 export async function crewOf(input, retailers, seed) {
   const total = { calls: 0, failed: 0, longestMs: 0, why: {} };
   const crew = [];
-  let isCalling = false;
+  let [isCalling, started] = [false, 0];
 
   const start = async (index) => {
-    const worker = await startCommanded(WORKER, input);
+    started += 1;
+    const name = `${input.file}-${started}`;
+    const worker = { name, ...(await startCommanded(WORKER, { ...input, name })) };
     worker.child.on("message", ({ left }) => left && add(left));
     crew[index] = worker;
     if (isCalling) await worker.ask("callOften", { retailers, seed: seed * PROCESSES + index });
@@ -53,7 +55,12 @@ export async function crewOf(input, retailers, seed) {
       // One of them may have been killed meanwhile.
       for (const one of crew.filter(Boolean)) one.ask("counts").then(add, () => {});
     },
-    kill: (index) => replace(index, "SIGKILL"),
+    /** @returns the name of the process that is gone. */
+    async kill(index) {
+      const { name } = crew[index];
+      await replace(index, "SIGKILL");
+      return name;
+    },
     async restart() {
       for (let index = 0; index < PROCESSES; index += 1) await replace(index, "SIGTERM");
     },
