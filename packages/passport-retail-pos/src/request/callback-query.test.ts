@@ -322,12 +322,30 @@ describe("no stranger's spelling of a route that serves both stops its logins", 
     Object.entries(ways).map(([way, app]) => [name, way, framework, app] as const),
   );
 
-  test.each(cases)("%s, %s", async (_name, _way, framework, app) => {
+  /** A route that is a pattern takes more addresses, each of which may be meant; none of them is spelled so. */
+  const patterns: (string | RegExp)[] = ["/auth/:provider", /^\/auth\/\w+\/?$/];
+  const patternCases = Object.entries(frameworks).flatMap(([name, framework]) =>
+    patterns.map((pattern) => [name, pattern, framework] as const),
+  );
+  test.each(patternCases)("%s, %s", async (_name, pattern, framework) => {
+    await expectHarmless(["/auth\\store#", "/auth/store\\#", "/auth\\store?a=1"], (handler) =>
+      framework().get(pattern, handler),
+    );
+  });
+
+  test.each(cases)("%s, %s", (_name, _way, framework, app) =>
+    expectHarmless(spellings, (handler) => app(framework, handler)),
+  );
+
+  async function expectHarmless(
+    addresses: string[],
+    appOf: (handler: express.RequestHandler) => express.Express,
+  ): Promise<void> {
     const passport = new Passport();
     const callbackURL = "http://localhost/auth/store";
     passport.use(new RetailPosStrategy({ ...APPLICATION, callbackURL, logFailures: false }, () => false));
     const handler = passport.authenticate("retail-pos", { session: false });
-    const { port, close } = await listen(app(framework, handler));
+    const { port, close } = await listen(appOf(handler));
     onTestFinished(close);
     const statusOf = (path: string) =>
       new Promise((resolve, reject) => {
@@ -336,11 +354,11 @@ describe("no stranger's spelling of a route that serves both stops its logins", 
           reject,
         );
       });
-    for (const spelling of spellings) {
-      await statusOf(spelling);
-      expect([spelling, await statusOf("/auth/store")]).toEqual([spelling, 302]);
+    for (const address of addresses) {
+      await statusOf(address);
+      expect([address, await statusOf("/auth/store")]).toEqual([address, 302]);
     }
-  });
+  }
 });
 
 /** A site whose failures are recorded with their status, then answered as Passport answers them. */

@@ -71,7 +71,8 @@ export class Routes {
     const sent = String(req.originalUrl ?? req.url).replace(/[?#].*/s, "");
     const isGuard = req.baseUrl === "" && !req.route; // Express runs it before every route, for starts anywhere
     const isShared = isCallbackPath(routeOf(req), redirectUri) || isCallbackPath(sent, redirectUri);
-    const isElsewhere = sent.startsWith("/") && !isShared && !isBelowCallback(sent, redirectUri);
+    const isPlain = addressOf(req)?.pathname === sent; // `\` is a `/` to some routers
+    const isElsewhere = isPlain && !isShared && !isBelowCallback(sent, redirectUri);
     if (isElsewhere && !isGuard && this.#withStartsElsewhere.size < MOST_PATHS)
       this.#withStartsElsewhere.add(redirectUri);
   }

@@ -17,24 +17,18 @@ interface Keeper {
   readonly passport?: { readonly userProperty?: string; readonly sessionManager?: { readonly key: string } };
 }
 
-/** A short hash of who is logged in, or two of them; `undefined` for nobody. */
+/** A short hash of who is logged in; `undefined` for nobody. */
 type PersonHash = string | undefined;
 
-/**
- * Who is logged in, as Passport keeps it in the session, else as `req.user` says. If the session has somebody, and
- * `req.user` has a name, it is both: Passport's may be a store, and the person is there by the application's own login.
- */
+/** Who is logged in, as Passport keeps it in the session, else as `req.user` says. */
 export async function personIn(req: Request): Promise<PersonHash> {
   const { _userProperty, passport, ctx } = req as Keeper;
-  const kept = personInSession(req);
-  const ofPassport = kept === undefined ? (_userProperty ?? passport?.userProperty ?? "user") : "user";
-  const properties = [ofPassport, "user"]; // and the application's own
+  const properties = [_userProperty ?? passport?.userProperty ?? "user", "user"]; // Passport's, the application's own
   const places = [req, ctx?.state, ctx?.req, ctx?.request] as (Record<string, unknown> | undefined)[];
   const users = properties.flatMap((name) => places.map((place) => place?.[name]));
   const user = users.find((one) => one && !isGuest(Object(one)));
-  const names = [kept, user ? nameOf(() => user, kept !== undefined) : undefined];
-  const hashes = await Promise.all(names.filter((name) => name !== undefined).map(hashOf));
-  return hashes.map((hash) => hash.slice(0, 22)).join(".") || undefined;
+  const name = personInSession(req) ?? (user === undefined ? undefined : nameOf(() => user));
+  return name === undefined ? undefined : (await hashOf(name)).slice(0, 22);
 }
 
 /** Some applications give a guest an empty object. */
@@ -58,30 +52,33 @@ export function personInSession(req: Request): string | undefined {
  */
 export async function checkPerson(req: Request, user: PersonHash, isConnecting: boolean): Promise<void> {
   if (user === undefined && !isConnecting) return;
-  const now = await personIn(req);
-  // The second hash may be known on one of the two routes only.
-  const isSame = user === now || (user && now && (user.startsWith(now) || now.startsWith(user)));
-  if (!isSame) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
+  if (user !== (await personIn(req))) throw new LoginFailure("state_unknown", OF_ANOTHER_PERSON);
 }
 
 /** What names a user; its other properties may change with each request. */
 const NAMES = "id _id sub uid uuid oid userId user_id accountId username email".split(" ");
+/** What tells apart two users with the same name: of two tables, of two providers. */
+const KINDS = "iss provider type kind role realm tenant tenantId userType userGroup".split(" ");
 
-/**
- * Who cannot be named for sure counts as somebody else each time.
- *
- * @param isOnlyByName gives `undefined` for a user without a property that names them.
- */
-function nameOf(userOf: () => unknown, isOnlyByName = false): string | undefined {
+/** Who cannot be named for sure counts as somebody else each time. */
+function nameOf(userOf: () => unknown): string {
   try {
     const user = userOf();
-    const [iss, ...names] = ["iss", ...NAMES].map((key) => exactly(Object(user)[key]));
-    const name = names.find((text) => text !== undefined);
-    if (name === undefined && isOnlyByName) return undefined;
-    const text = name === undefined ? exactly(user) : JSON.stringify([iss, name]);
+    const name = NAMES.find((key) => textOf(user, key) !== undefined);
+    const named = name && JSON.stringify([...KINDS, name].map((key) => textOf(user, key)));
+    const text = named ?? exactly(user);
     if (text !== undefined) return text;
   } catch {} // a getter that throws, a circle
   return crypto.randomUUID();
+}
+
+/** A getter that throws, such as one of a relation that was not loaded, names nobody. */
+function textOf(user: unknown, key: string): string | undefined {
+  try {
+    return exactly(Object(user)[key]);
+  } catch {
+    return undefined;
+  }
 }
 
 const NO_NAME = /^("\s*"|\{\}|\[(null)?\]|true|false|null)?$/;
