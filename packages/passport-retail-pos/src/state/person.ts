@@ -32,7 +32,7 @@ export async function personIn(req: Request): Promise<PersonHash> {
 }
 
 /** Some applications give a guest an empty object. */
-const isGuest = (user: object) => isJson(user) && Reflect.ownKeys(user).length === 0;
+const isGuest = (user: object) => Reflect.ownKeys(user).length === 0 && isJson(user);
 
 /** Express and Koa keep `{ user }` there, Fastify the user itself. */
 export function personInSession(req: Request): string | undefined {
