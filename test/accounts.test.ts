@@ -129,6 +129,21 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
     expect(alerts).toEqual([`The store ${store} has to be connected again`]);
   });
 
+  test("its job, if it is told to end, saves the token that it is waiting for", async () => {
+    const ada = await logIn("ada");
+    await connect(ada);
+    await connect(ada, "rosas-bikes");
+    for (const connected of [store, "rosas-bikes"]) sandbox.expire(connected);
+    const late = sandbox.fault("late");
+    const job = start("job");
+    await late.struck;
+    job.child.kill("SIGTERM");
+    late.release();
+    expect(await job.ended).toBe(0);
+    expect(job.output().match(/\d products/g)).toHaveLength(1);
+    expect((await open(ada, `/stores/${store}`)).status).toBe(200);
+  });
+
   test("a person connects stores and stays who they are; to a stranger a store does not exist", async () => {
     expect((await open(browser(), "/stores")).body).toContain("Log in first");
     const [ada, eve] = [await logIn("ada"), await logIn("eve")];
