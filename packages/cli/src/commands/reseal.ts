@@ -43,7 +43,7 @@ async function reseal(store: SealingStore, domainPrefix: DomainPrefix): Promise<
 
 function conclusion(end: PassesEnd, { firstKey }: SealingStore): string {
   return {
-    done: `Everything is under the key "${firstKey}". The others can be taken out.`,
+    done: `Everything is under the key "${firstKey}". If no process seals with another one any more, the others can be taken out.`,
     empty: "The store is empty: nothing is sealed with any key.",
     failed: "Records are left that could not be sealed anew: keep the keys that they are under.",
     unfinished: `Another process still seals with another key than "${firstKey}". Deploy it with that key first, then run this again.`,
