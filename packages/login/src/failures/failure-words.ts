@@ -51,8 +51,8 @@ const WORDS: Readonly<Record<LoginFailureCode | RetailPosErrorCode, FailureWords
   ),
   state_unknown: logIn(
     "We could not match this login",
-    "It was used already, or it was started in another browser. Start again in this one. If it happens again, " +
-      "allow cookies for this site.",
+    "It was used already, perhaps a moment ago: look whether your store is connected. Or it was started in another " +
+      "browser: start again in this one. If it happens again, allow cookies for this site.",
   ),
   state_expired: logIn("This login took too long", "It has to be finished within 15 minutes. Start again."),
   invalid_domain_prefix: logIn(
