@@ -145,6 +145,13 @@ describe.each(passportSites)("$name", (site) => {
       expect(person.cookies().match(/retail-pos\./g)?.length ?? 0).toBeLessThanOrEqual(10);
       expect((await person.open(back)).status).toBe(status);
     });
+
+    // A browser sends no cookie that is SameSite=Lax along, so it would keep one login more each time.
+    test("as a form without a click is none", async () => {
+      const { person, url } = await open(site, "/any/callback");
+      const { status } = await person.open(url("/any/login"), { method: "POST", headers: crossSite });
+      expect([status, person.cookies()]).toEqual([503, ""]);
+    });
   });
 });
 

@@ -91,7 +91,9 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const isBack = await view.routes.isCallback(req, redirectUri, states.isKnown);
     const header = (name: string) => req.headers?.[name];
     const leaveAlone = { act: () => answerPrefetch(req, (error) => view.own.error(error)) };
-    if (isPrefetch(header) || (!isBack && isCrossSiteEmbed(header))) return leaveAlone;
+    // No cookie comes with an unclicked POST of another site, so nobody knows how many logins are under way.
+    const isUnmeant = isCrossSiteEmbed(header) || (req.method === "POST" && isUnclicked(header));
+    if (isPrefetch(header) || (!isBack && isUnmeant)) return leaveAlone;
     if (options.session !== false) checkSessionCookie(req, view.logSession);
     if (isBack) return await finish(view, req, options, states);
     view.routes.started(req, redirectUri);

@@ -122,6 +122,20 @@ describe('store: "session"', () => {
   });
 });
 
+test("a session full of logins that were given up has room again for another site's start", async () => {
+  const time = { now: 1_900_000_000_000 };
+  const { site, person, begin } = await open({ store: "session", clock: () => time.now });
+  for (let login = 0; login < 40; login += 1) await begin("shop");
+  const unclicked = {
+    "sec-fetch-site": "cross-site",
+    "sec-fetch-mode": "navigate",
+    "sec-fetch-dest": "document",
+  };
+  expect(await person.navigate(site.loginUrl, unclicked)).toBe(503);
+  time.now += 3_600_000;
+  expect(await person.navigate(site.loginUrl, unclicked)).toBe(302);
+});
+
 describe("the state of a login under way makes a callback of a request", () => {
   test.each(["/elsewhere", "/CALLBACK/", "/login"])("%s", async (path) => {
     const mount: SiteSettings<RetailPosStrategy>["configure"] = (app) => {

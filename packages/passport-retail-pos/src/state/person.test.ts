@@ -175,6 +175,12 @@ test.each([
   ["halves of two letters", { id: "\ud800" }, { id: "\ud801" }, 403],
   ["a name that JSON hides", { role: "x", [Symbol.for("id")]: 1 }, { role: "x", [Symbol.for("id")]: 2 }, 403],
   ["a function", Object.assign(() => {}, { id: "a" }), Object.assign(() => {}, { id: "b" }), 403],
+  ["its id, in another tenant", inTenant(1), inTenant(2), 403],
+  ["its id, in the same tenant", inTenant(1), inTenant(1, new Date(9)), 200],
+  ["its name, which another property has", { uid: "a" }, { username: "a" }, 403],
+  ["all it has, a time too", { name: "a", since: new Date(1) }, { name: "a", since: new Date(1) }, 200],
+  ["all it has, another time", { name: "a", since: new Date(1) }, { name: "a", since: new Date(2) }, 403],
+  ["being the one operator", true, true, 200],
   ["its id, of another provider", { id: "a", provider: "one" }, { id: "a", provider: "two" }, 403],
   ["its id, beside an email that was not loaded", unloaded(7), unloaded(7), 200],
   ["its id, beside an email that was not loaded, another one", unloaded(7), unloaded(8), 403],
@@ -192,6 +198,11 @@ test.each([
   user = after;
   expect((await person.open(back)).status).toBe(status);
 });
+
+/** As an ORM loads a relation. */
+function inTenant(id: number, seenAt = new Date(1)): object {
+  return { id: 1, tenant: { id, seenAt, close() {} } };
+}
 
 /** As an ORM has it, with an answer that JSON can hold. */
 function big(more: bigint): object {

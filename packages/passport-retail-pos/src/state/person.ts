@@ -56,26 +56,27 @@ export async function checkPerson(req: Request, user: PersonHash, isConnecting: 
 }
 
 /** What names a user; its other properties may change with each request. */
-const NAMES = "id _id sub uid uuid oid userId user_id accountId username email".split(" ");
+const NAMES = "id _id sub uid uuid oid userId user_id accountId account_id username login email".split(" ");
 /** What tells apart two users with the same name: of two tables, of two providers. */
-const KINDS = "iss provider type kind role realm tenant tenantId userType userGroup".split(" ");
+const KINDS = "iss provider type kind role realm tenant tenantId tenant_id userType userGroup".split(" ");
 
 /** Who cannot be named for sure counts as somebody else each time. */
 function nameOf(userOf: () => unknown): string {
   try {
     const user = userOf();
     const name = NAMES.find((key) => textOf(user, key) !== undefined);
-    const named = name && JSON.stringify([...KINDS, name].map((key) => textOf(user, key)));
-    const text = named ?? exactly(user);
+    const kinds = KINDS.map((key) => textOf(user, key, "id") ?? textOf(user, key));
+    const named = name && JSON.stringify([...kinds, name, textOf(user, name)]);
+    const text = named ?? (user === true ? "true" : exactly(user)); // `true` is the one operator
     if (text !== undefined) return text;
   } catch {} // a getter that throws, a circle
   return crypto.randomUUID();
 }
 
 /** A getter that throws, such as one of a relation that was not loaded, names nobody. */
-function textOf(user: unknown, key: string): string | undefined {
+function textOf(user: unknown, ...path: string[]): string | undefined {
   try {
-    return exactly(Object(user)[key]);
+    return exactly(path.reduce((part, key) => Object(part)[key], user));
   } catch {
     return undefined;
   }
@@ -96,6 +97,7 @@ function exactly(value: unknown): string | undefined {
 
 /** Whether JSON shows all that a value has. */
 function isData(part: unknown): boolean {
+  if (part instanceof Date) return true;
   if (typeof part !== "object" || part === null || !isJson(part)) return isJson(part);
   const hidden = Array.isArray(part) ? 0 : Reflect.ownKeys(part).length - Object.keys(part).length;
   return hidden === 0 && Object.values(part).every(isData);

@@ -1,5 +1,6 @@
 import type { Request } from "express";
 import {
+  isInTime,
   loginWith,
   NOT_THIS_ONE,
   newestThatFit,
@@ -15,7 +16,7 @@ export function sessionJar(key: string): LoginJar {
 
   return {
     async add(req, login, { mayEvict }) {
-      const all = [...loginsIn(req), login];
+      const all = [...loginsIn(req).filter((one) => isInTime(one, login.startedAt)), login];
       const kept = newestThatFit(all, JSON.stringify);
       if (kept.length < all.length && !mayEvict) return false;
       put(req, key, kept);
