@@ -35,7 +35,9 @@ test("everything ends under the first key, the sets and their versions as they w
   const before = await contentsOf(store);
   const { exitCode, stdout } = await reseal(store);
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/Everything is under the key "2030-06"\. If no process .+, the others can be taken out\.\n$/);
+  expect(stdout).toMatch(
+    /Everything is under the key "2030-06"\. If no process .+, the others can be taken out\.\n$/,
+  );
   expect(await keysOf(store)).toEqual({ "2030-06": 550 });
   expect(await contentsOf(sealedStore(inner, { keys: [young] }))).toEqual(before);
 });
