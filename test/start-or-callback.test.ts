@@ -130,6 +130,16 @@ describe.each(passportSites)("$name", (site) => {
       ["without a click evicts no other login, however often it comes", crossSite, 200],
       ["by a click evicts the oldest", { ...crossSite, "sec-fetch-user": "?1" }, 403],
       [
+        "or a fetch of the application's own page evicts no other login",
+        { "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
+        200,
+      ],
+      [
+        "in a frame, as of a neighbouring host, evicts no other login",
+        { ...crossSite, "sec-fetch-site": "same-site", "sec-fetch-dest": "iframe" },
+        200,
+      ],
+      [
         "from a page of the same site evicts the oldest",
         { ...crossSite, "sec-fetch-site": "same-site" },
         403,

@@ -3,14 +3,12 @@ export type HeaderOf = (name: string) => unknown;
 
 /**
  * Whether a browser asks ahead of the person who uses it, who may never come: it prefetches a link, or renders its page
- * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say; the first header is that of
- * Next's `<Link>`.
+ * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say, the others what Turbo and Next's
+ * `<Link>` do.
  */
 export function isPrefetch(header: HeaderOf): boolean {
-  if (header("next-router-prefetch") != null) return true;
-  return ["sec-purpose", "purpose", "x-purpose", "x-moz"].some((name) =>
-    /\b(prefetch|prerender|preview)\b/i.test(String(header(name) ?? "")),
-  );
+  const headers = ["sec-purpose", "purpose", "x-purpose", "x-moz", "x-sec-purpose", "next-router-prefetch"];
+  return headers.some((name) => /^1$|\b(prefetch|prerender|preview)\b/i.test(String(header(name) ?? "")));
 }
 
 /**
@@ -36,19 +34,18 @@ export function isUnclicked(header: HeaderOf): boolean {
   return header("sec-fetch-site") === "cross-site" && header("sec-fetch-user") == null;
 }
 
-/** An answer that leaves every login as it is. */
-interface PrefetchResponse {
-  /** The HTTP status. */
-  readonly status: 503;
-  /** Header names and values. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** For a person who sees it. */
-  readonly body: string;
+/**
+ * Whether a start may take the place of an older login of the browser: not if a script can send it again and again,
+ * such as a frame, or an image or a fetch of the application's own page, which no redirect leads to the consent page.
+ */
+export function mayEvict(header: HeaderOf): boolean {
+  const isVisit = header("sec-fetch-site") == null || (header("sec-fetch-mode") ?? "navigate") === "navigate";
+  return isVisit && !FRAMES.has(header("sec-fetch-dest")) && !isUnclicked(header);
 }
 
 /** Sets, spends and evicts nothing; a person who then visits the page by a click logs in. */
-export const PREFETCH_RESPONSE: PrefetchResponse = {
+export const PREFETCH_RESPONSE = {
   status: 503,
   headers: { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" },
   body: "Nothing was done: a login takes a visit of this page, not a prefetch, a frame or another site's request.\n",
-};
+} as const;

@@ -277,6 +277,7 @@ describe("a browser that asks ahead of a visit gets 503, no-store, and no login 
     ["a prerendered page", { "sec-purpose": "prefetch;prerender" }],
     ["a prefetch through a proxy", { "sec-purpose": "prefetch;anonymous-client-ip" }],
     ["a prefetch of an older browser", { purpose: "prefetch" }],
+    ["a prefetch of Turbo", { "x-sec-purpose": "prefetch" }],
     ["a prefetch of Next's <Link>", { "next-router-prefetch": "1", "sec-fetch-site": "same-origin" }],
   ])("%s", async (_, headers) => {
     const { app, person, back } = await begun();

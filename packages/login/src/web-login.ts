@@ -15,13 +15,7 @@ import { FRAMING } from "./node-handler.js";
 import type { PendingLogin } from "./pending/pending-logins.js";
 import { isOpen, spentStates } from "./pending/spent-states.js";
 import { type LoginStart, startLogin } from "./pending/start-login.js";
-import {
-  type HeaderOf,
-  isCrossSiteEmbed,
-  isPrefetch,
-  isUnclicked,
-  PREFETCH_RESPONSE,
-} from "./unmeant-visit.js";
+import { type HeaderOf, isCrossSiteEmbed, isPrefetch, mayEvict, PREFETCH_RESPONSE } from "./unmeant-visit.js";
 import { applicationOf } from "./values/application.js";
 
 /** Options of {@link webLogin}. */
@@ -129,8 +123,10 @@ export function webLogin(options: WebLoginOptions): WebLogin {
   async function begin(request: Request, start: Omit<LoginStart, "pending"> = {}): Promise<Response> {
     const { login, url } = startLogin(client, clock(), start);
     const isSecure = /^https:/i.test(url.searchParams.get("redirect_uri") ?? "");
-    const mayEvict = !isUnclicked(headersOf(request));
-    const lines = await cookies.add(visitOf(request), login, { isSecure, mayEvict });
+    const lines = await cookies.add(visitOf(request), login, {
+      isSecure,
+      mayEvict: mayEvict(headersOf(request)),
+    });
     if (!lines) return prefetched();
     return withCookies(new Response(null, { status: 302, headers: { location: url.href } }), lines);
   }

@@ -11,6 +11,7 @@ import {
   isUnclicked,
   LoginFailure,
   loginOf,
+  mayEvict,
   profileOf,
 } from "../../login/src/parts.js";
 import { guarded, wrapLogIn } from "./hooks/log-in.js";
@@ -97,7 +98,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     if (options.session !== false) checkSessionCookie(req, view.logSession);
     if (isBack) return await finish(view, req, options, states);
     view.routes.started(req, redirectUri);
-    const url = await start(view, req, options, route.redirectUri(), !isUnclicked(header));
+    const url = await start(view, req, options, route.redirectUri(), mayEvict(header));
     if (url === undefined) return leaveAlone;
     // RFC 9700, section 4.12: a browser follows a 303 with a GET, and sends no form of the POST on.
     return { act: () => (req.method === "POST" ? view.own.redirect(url, 303) : view.own.redirect(url)) };

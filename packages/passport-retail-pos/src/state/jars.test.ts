@@ -122,6 +122,30 @@ describe('store: "session"', () => {
   });
 });
 
+test.each([
+  ["needs a session, and says what makes cookies possible", false, 500],
+  ["needs no session with `req.res = res`", true, 302],
+])("a login on a bare server %s", async (_, setsRes, status) => {
+  const strategy = new RetailPosStrategy(
+    { ...APPLICATION, callbackURL: "http://localhost/callback" },
+    () => null,
+  );
+  const authenticate = new Passport().use(strategy).authenticate("retail-pos", { session: false });
+  const { port, close } = await listen((req, res) => {
+    if (setsRes) Object.assign(req, { res });
+    authenticate(req, res, (error?: Error) => {
+      res.statusCode = 500;
+      res.end(error?.message);
+    });
+  });
+  onTestFinished(close);
+  const answer = await browser().open(`http://127.0.0.1:${port}/login`);
+  expect(answer.status).toBe(status);
+  expect(setsRes ? String(answer.headers.getSetCookie()) : answer.body).toMatch(
+    /^retail-pos\.|req\.res = res/,
+  );
+});
+
 test("a session full of logins that were given up has room again for another site's start", async () => {
   const time = { now: 1_900_000_000_000 };
   const { site, person, begin } = await open({ store: "session", clock: () => time.now });

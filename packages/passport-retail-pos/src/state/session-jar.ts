@@ -51,9 +51,10 @@ function sessionOf(req: Request): Session {
   const session = sessionIn(req);
   if (session) return session;
   throw new Error(
-    "Login with store needs a session to keep its state in, because this framework lets it set no cookie, or because " +
-      'of store: "session": put session middleware before passport.authenticate(), or give the strategy a state store ' +
-      "of your own as `store`",
+    "Login with store needs a session to keep its state in, because this framework lets it set no cookie (with polka, " +
+      "next-connect or a bare server, set `req.res = res` before passport.authenticate(), and it can), or because of " +
+      'store: "session": put session middleware before passport.authenticate(), or give the strategy a state store of ' +
+      "your own as `store`",
   );
 }
 
