@@ -205,6 +205,15 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
     expect((await open(ada, `/stores/${store}`)).body).toContain(espresso);
   });
 
+  test("a login that nobody began, at whatever address, goes to no account", async () => {
+    const person = browser();
+    const { location } = await open(person, "/auth/retail-pos/callback");
+    const callback = sandbox.consent(location, store);
+    await post(person, "/log-in/ada");
+    expect((await person.open(callback)).status).toBe(403);
+    expect((await open(person, "/stores")).body).not.toContain(store);
+  });
+
   test("a store goes to nobody but the person who began to connect it", async () => {
     const ada = await logIn("ada");
     const { location } = await open(ada, "/auth/retail-pos");

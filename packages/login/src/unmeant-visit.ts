@@ -12,13 +12,14 @@ export function isPrefetch(header: HeaderOf): boolean {
 }
 
 /**
- * Whether a page of another host makes a browser start a login without going there, by an image, a frame or a fetch
- * (W3C, Fetch Metadata), or by a WebSocket, whose request has no Fetch Metadata. Each would push out a login that is
+ * Whether a page makes a browser start a login without going there: one of another host by an image, a frame or a fetch
+ * (W3C, Fetch Metadata), the application's own by an image, or any by a WebSocket, whose request has no Fetch Metadata. Each would push out a login that is
  * under way. A frame of a neighbouring host may be the application's own.
  */
 export function isCrossSiteEmbed(header: HeaderOf): boolean {
   if (header("sec-websocket-key") != null) return true; // not `Upgrade`: some proxies add it to every request
   const [site, mode, dest] = ["site", "mode", "dest"].map((name) => header(`sec-fetch-${name}`));
+  if (site === "same-origin") return mode === "no-cors"; // an image, a script; some routers fetch before they visit
   if (site !== "cross-site" && site !== "same-site") return false;
   return mode !== "navigate" || (site === "cross-site" && FRAMES.has(dest));
 }

@@ -292,6 +292,7 @@ describe("a browser that asks ahead of a visit gets 503, no-store, and no login 
 describe("a start that another host's page forces", () => {
   test.each([
     ["an image", "cross-site", "no-cors", "image"],
+    ["an image on the application's own page", "same-origin", "no-cors", "image"],
     ["a fetch", "cross-site", "cors", "empty"],
     ["a frame", "cross-site", "navigate", "iframe"],
     ["an image on a neighbouring host", "same-site", "no-cors", "image"],

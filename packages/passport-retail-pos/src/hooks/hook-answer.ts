@@ -1,3 +1,5 @@
+import { EventEmitter } from "node:events";
+
 /** How long a hook of the application may leave a login without an answer, milliseconds. */
 export const LONGEST_ANSWER_MS = 30_000;
 
@@ -26,11 +28,14 @@ export function answerOfHook({ name, ask, takesDone, isAnswer = isThenable }: Ho
     const result = ask((error, ...answer) => (error ? reject(error) : resolve(answer)));
     if (takesDone && !isAnswer(result)) return;
     Promise.resolve(result).then((answer) => {
-      if (answer !== undefined || !takesDone) resolve([answer]);
+      if (!takesDone || (answer !== undefined && !isUnderWay(answer))) resolve([answer]);
     }, reject);
   });
   return answered.finally(() => clearTimeout(deadline));
 }
+
+/** A query or a timer, which an async function has returned: its callback calls `done`. */
+const isUnderWay = (value: unknown) => value instanceof EventEmitter || "hasRef" in Object(value);
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";

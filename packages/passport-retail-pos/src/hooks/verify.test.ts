@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { memoryStore } from "@retail-pos/core";
 import { Passport } from "passport";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -151,6 +152,13 @@ const doneBehaviour: [name: string, inner: AnyVerify, outcome: Outcome][] = [
   ["returns a user, and does not call done", () => user, accepted],
   ["returns a timer, and refuses later", (...args) => setImmediate(args.at(-1), null, false), refused],
   ["returns a timer, and fails later", (...args) => setImmediate(args.at(-1), boom), failed],
+  [
+    "promises a timer, and refuses later",
+    async (...args) => setTimeout(args.at(-1), 1, null, false),
+    refused,
+  ],
+  ["promises a query, and refuses later", async (...args) => query(args.at(-1), false), refused],
+  ["promises a query, and accepts later", async (...args) => query(args.at(-1), user), accepted],
   ["returns a timer, and accepts later", (...args) => setImmediate(args.at(-1), null, user), accepted],
 ];
 
@@ -332,4 +340,10 @@ async function attempt(verify: AnyVerify, passReqToCallback: boolean): Promise<A
   const { status } = await person.open(approval((await person.open(site.loginUrl)).location, "shop"));
   const connected = (await tokenStore.load("shop" as never)) !== undefined;
   return { told, errors: site.errors, connected, status };
+}
+
+/** As drivers of MySQL and SQLite have it: it is returned, and calls back. */
+function query(done: (error: unknown, user: unknown) => void, user: unknown): EventEmitter {
+  setTimeout(done, 1, null, user);
+  return new EventEmitter();
 }
