@@ -58,6 +58,7 @@ export function connectRoutes(
       if (!TOLD_BY_CORE.includes(code)) console.warn(`A store was not connected, ${code}: ${message}`);
       showProblem(res.status(status), code);
     };
-    people.authorize("retail-pos", {}, done)(req, res, next); // without the `{}`, Passport takes it for `authenticate`
+    // Without the `{}`, Passport takes it for `authenticate`.
+    people.authorize("retail-pos", {}, done)(req, res, next);
   }
 }
