@@ -12,9 +12,9 @@ export function isPrefetch(header: HeaderOf): boolean {
 }
 
 /**
- * Whether a page makes a browser start a login without going there: one of another host by an image, a frame or a fetch
- * (W3C, Fetch Metadata), the application's own by an image, or any by a WebSocket, whose request has no Fetch Metadata. Each would push out a login that is
- * under way. A frame of a neighbouring host may be the application's own.
+ * Whether a page makes a browser start a login without going there (W3C, Fetch Metadata): one of another host by an
+ * image, a frame or a fetch, the application's own by an image, or any by a WebSocket, whose request has no Fetch
+ * Metadata. Each would push out a login that is under way. A frame of a neighbouring host may be the application's own.
  */
 export function isCrossSiteEmbed(header: HeaderOf): boolean {
   if (header("sec-websocket-key") != null) return true; // not `Upgrade`: some proxies add it to every request
