@@ -295,8 +295,10 @@ describe("docs/frameworks/nextjs.md, with a log-out and a page for what failed,"
     await page.getByRole("link", { name: "Log in with store" }).click();
     await approve(page);
     await page.getByText("Sales: 0").waitFor();
-    await page.goto(at("/auth/retail-pos/callback?code=a&domain_prefix=shop&state=12345678"));
+    await page.goto(at(`/auth/retail-pos/callback?code=a&domain_prefix=${store}&state=12345678`));
     await page.getByText("Sales: 0").waitFor();
+    await page.goto(at("/auth/retail-pos/callback?code=a&domain_prefix=shop&state=12345678"));
+    await page.getByText("We could not match this login").waitFor(); // another store's
 
     sandbox.expire(store);
     sandbox.limit(store, 120_000);

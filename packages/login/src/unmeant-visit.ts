@@ -29,9 +29,11 @@ const FRAMES: ReadonlySet<unknown> = new Set(["iframe", "frame", "fencedframe", 
 
 /**
  * Whether another site sends the browser here without a click, as a script that has opened a window can do again and
- * again.
+ * again. Safari, and whatever else is WebKit, never says `Sec-Fetch-User`: there everything counts as a click.
  */
 export function isUnclicked(header: HeaderOf): boolean {
+  const browser = String(header("user-agent"));
+  if (browser.includes("AppleWebKit/") && !/Chrom(e|ium)\//.test(browser)) return false;
   return header("sec-fetch-site") === "cross-site" && header("sec-fetch-user") == null;
 }
 

@@ -340,6 +340,9 @@ describe("a start that another host's page forces", () => {
   });
 });
 
+const SAFARI =
+  "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15";
+
 describe("a start by a navigation of another site", () => {
   const crossSite = {
     "sec-fetch-site": "cross-site",
@@ -367,9 +370,11 @@ describe("a start by a navigation of another site", () => {
     expect([answer.status, person.cookies.size]).toEqual([302, 10]);
   });
 
-  test("by a click evicts the oldest", async () => {
+  test.each([
+    ["by a click", { ...crossSite, "sec-fetch-user": "?1" }],
+    ["in Safari, which never says whether somebody has clicked,", { ...crossSite, "user-agent": SAFARI }],
+  ])("%s evicts the oldest", async (_, headers) => {
     const { app, person, back } = await begun();
-    const headers = { ...crossSite, "sec-fetch-user": "?1" };
     for (let start = 0; start < 14; start += 1) {
       app.time.now += 1000;
       expect((await person.open(app.start, "https://app.example.net/login", { headers })).status).toBe(302);
