@@ -6,11 +6,11 @@ import { APPLICATION, tokenServiceAt } from "../../lib/service.mjs";
 import { randomOf } from "./random.mjs";
 
 const PAUSE_MS = 25;
-/** If a timer is so late, the process was asleep; how long its callers waited is nobody's merit. */
+/** If a timer is so late, the process was asleep, and how long its callers waited does not count. */
 const ASLEEP_MS = 2000;
 /** Who waits longer has given up, as browsers and people do: the call has failed. */
 const PATIENCE_MS = 10_000;
-/** Before a token's end, when everybody renews it who does so before the end. */
+/** How long before a token's end the other contestants renew it; ours has a margin of its own. */
 const MARGIN_MS = 2000;
 
 let [service, contestant, timer] = [];

@@ -16,7 +16,7 @@ export function isPrefetch(header: HeaderOf): boolean {
  * image, a frame or a fetch, the application's own by an image, or any by a WebSocket, whose request has no Fetch
  * Metadata. Each would push out a login that is under way. A frame of a neighbouring host may be the application's own.
  */
-export function isCrossSiteEmbed(header: HeaderOf): boolean {
+export function isEmbed(header: HeaderOf): boolean {
   if (header("sec-websocket-key") != null) return true; // not `Upgrade`: some proxies add it to every request
   const [site, mode, dest] = ["site", "mode", "dest"].map((name) => header(`sec-fetch-${name}`));
   if (site === "same-origin") return mode === "no-cors"; // an image, a script; some routers fetch before they visit

@@ -15,7 +15,7 @@ import { FRAMING } from "./node-handler.js";
 import type { PendingLogin } from "./pending/pending-logins.js";
 import { isOpen, spentStates } from "./pending/spent-states.js";
 import { type LoginStart, startLogin } from "./pending/start-login.js";
-import { type HeaderOf, isCrossSiteEmbed, isPrefetch, mayEvict, PREFETCH_RESPONSE } from "./unmeant-visit.js";
+import { type HeaderOf, isEmbed, isPrefetch, mayEvict, PREFETCH_RESPONSE } from "./unmeant-visit.js";
 import { applicationOf } from "./values/application.js";
 
 /** Options of {@link webLogin}. */
@@ -111,7 +111,7 @@ export function webLogin(options: WebLoginOptions): WebLogin {
       if (request.method !== "GET") return notAllowed();
       const header = headersOf(request);
       const isBack = await isFinishing(request, login?.redirectUri);
-      if (isPrefetch(header) || (!isBack && isCrossSiteEmbed(header))) return prefetched();
+      if (isPrefetch(header) || (!isBack && isEmbed(header))) return prefetched();
       return isBack ? finish(request) : begin(request, login);
     },
     async callback(request) {

@@ -6,7 +6,7 @@ import {
   acceptCallback,
   type CallbackStates,
   exchangeCode,
-  isCrossSiteEmbed,
+  isEmbed,
   isPrefetch,
   isUnclicked,
   LoginFailure,
@@ -93,7 +93,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const header = (name: string) => req.headers?.[name];
     const leaveAlone = { act: () => answerPrefetch(req, (error) => view.own.error(error)) };
     // No cookie comes with an unclicked POST of another site, so nobody knows how many logins are under way.
-    const isUnmeant = isCrossSiteEmbed(header) || (req.method === "POST" && isUnclicked(header));
+    const isUnmeant = isEmbed(header) || (req.method === "POST" && isUnclicked(header));
     if (isPrefetch(header) || (!isBack && isUnmeant)) return leaveAlone;
     if (options.session !== false) checkSessionCookie(req, view.logSession);
     if (isBack) return await finish(view, req, options, states);
