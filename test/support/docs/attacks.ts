@@ -178,15 +178,6 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly s
   "Another address for a host of this machine": {
     "packages/fetch/src/lookup.test.ts": ["%s is never asked of DNS"],
   },
-  "Filling the log": {
-    "examples/express-login/src/app.test.ts": ["what a stranger can cause is one line in the log:"],
-  },
-  "Escapes for a terminal": {
-    "examples/personal-token/products.test.js": [
-      "prints no %s that a product's name brings",
-      "ends where the API's total does not",
-    ],
-  },
   "An old session": {
     "examples/express-login/src/app.test.ts": [
       "a session that began before its store was disconnected",
@@ -221,17 +212,6 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly s
   },
   "A text that takes minutes to read": {
     "test/expressions.test.ts": [],
-  },
-  "A service that refuses early renewals": {
-    "packages/core/src/tokens/stories/refused-early.test.ts": [
-      "is no verdict: one try, the token until its end, and one request then ($name)",
-    ],
-  },
-  "A runtime that ends a request": {
-    "packages/core/src/tokens/stories/stuck.test.ts": [
-      "in its %s is begun anew by the next caller, within 15 s",
-    ],
-    "test/workers.long.test.ts": [],
   },
   "Using up the token endpoint's rate limit": {
     "packages/core/src/tokens/stories/faults.test.ts": [
