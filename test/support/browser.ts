@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { get, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 
 /** What came back, its body already read. */
 export interface Answer {
@@ -14,7 +14,7 @@ export interface Answer {
 export interface Browser {
   open(url: string | URL, init?: RequestInit): Promise<Answer>;
   /** The same with headers of Fetch Metadata, which `fetch` sets itself: the status. */
-  navigate(url: string, headers: Record<string, string>): Promise<number>;
+  navigate(url: string, headers: Record<string, string>, method?: string): Promise<number>;
   /** The cookies of a host, as they are sent. */
   cookies(hostname?: string): string;
   forgetCookies(): void;
@@ -61,10 +61,10 @@ export function browser(): Browser {
       answers.push(answer);
       return answer;
     },
-    async navigate(url, headers) {
+    async navigate(url, headers, method = "GET") {
       const { hostname } = new URL(url);
       const cookie = cookies(hostname);
-      const sent = get(url, { headers: { ...headers, ...(cookie && { cookie }) } });
+      const sent = request(url, { method, headers: { ...headers, ...(cookie && { cookie }) } }).end();
       const [answer] = (await once(sent, "response")) as [IncomingMessage];
       answer.resume();
       keep(answer.headers["set-cookie"] ?? [], jarOf(hostname));

@@ -24,31 +24,34 @@ export function isEmbed(header: HeaderOf): boolean {
   return mode !== "navigate" || (site === "cross-site" && FRAMES.has(dest));
 }
 
+/**
+ * Whether a page of another site sends a form here. Cookies that are SameSite=Lax stay at home then, so nobody would
+ * know how many logins are under way, and each such POST would add one more cookie.
+ */
+export function isForeignPost(method: string | undefined, header: HeaderOf): boolean {
+  return method === "POST" && header("sec-fetch-site") === "cross-site";
+}
+
 /** A visit says `document`; one that goes through the application's own service worker says `empty`. */
 const FRAMES: ReadonlySet<unknown> = new Set(["iframe", "frame", "fencedframe", "embed", "object"]);
 
 /**
- * Whether another site sends the browser here without a click, as a script that has opened a window can do again and
- * again. Safari, and whatever else is WebKit, never says `Sec-Fetch-User`: there everything counts as a click.
- */
-export function isUnclicked(header: HeaderOf): boolean {
-  const browser = String(header("user-agent"));
-  if (browser.includes("AppleWebKit/") && !/Chrom(e|ium)\//.test(browser)) return false;
-  return header("sec-fetch-site") === "cross-site" && header("sec-fetch-user") == null;
-}
-
-/**
  * Whether a start may take the place of an older login of the browser: not if a script can send it again and again,
- * such as a frame, or an image or a fetch of the application's own page, which no redirect leads to the consent page.
+ * such as a frame, an image or a fetch of the application's own page, which no redirect leads to the consent page, or a
+ * window that a page of another site has opened and sends here without a click. Safari, and whatever else is WebKit,
+ * never says `Sec-Fetch-User`: there everything counts as a click.
  */
 export function mayEvict(header: HeaderOf): boolean {
+  const browser = String(header("user-agent"));
+  const isClicked = header("sec-fetch-user") != null || /AppleWebKit\/(?!.*Chrom(e|ium)\/)/.test(browser);
+  const isForced = header("sec-fetch-site") === "cross-site" && !isClicked;
   const isVisit = header("sec-fetch-site") == null || (header("sec-fetch-mode") ?? "navigate") === "navigate";
-  return isVisit && !FRAMES.has(header("sec-fetch-dest")) && !isUnclicked(header);
+  return isVisit && !isForced && !FRAMES.has(header("sec-fetch-dest"));
 }
 
 /** Sets, spends and evicts nothing; a person who then visits the page by a click logs in. */
 export const PREFETCH_RESPONSE = {
   status: 503,
   headers: { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" },
-  body: "Nothing was done: a login takes a visit of this page, not a prefetch, a frame or another site's request.\n",
+  body: "Nothing was done: a login takes a visit of this page. To log in, follow this site's own link.\n",
 } as const;

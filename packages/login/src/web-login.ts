@@ -123,10 +123,8 @@ export function webLogin(options: WebLoginOptions): WebLogin {
   async function begin(request: Request, start: Omit<LoginStart, "pending"> = {}): Promise<Response> {
     const { login, url } = startLogin(client, clock(), start);
     const isSecure = /^https:/i.test(url.searchParams.get("redirect_uri") ?? "");
-    const lines = await cookies.add(visitOf(request), login, {
-      isSecure,
-      mayEvict: mayEvict(headersOf(request)),
-    });
+    const ask = { isSecure, mayEvict: mayEvict(headersOf(request)) };
+    const lines = await cookies.add(visitOf(request), login, ask);
     if (!lines) return prefetched();
     return withCookies(new Response(null, { status: 302, headers: { location: url.href } }), lines);
   }

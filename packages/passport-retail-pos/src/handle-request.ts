@@ -7,8 +7,8 @@ import {
   type CallbackStates,
   exchangeCode,
   isEmbed,
+  isForeignPost,
   isPrefetch,
-  isUnclicked,
   LoginFailure,
   loginOf,
   mayEvict,
@@ -92,8 +92,7 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const isBack = await view.routes.isCallback(req, redirectUri, states.isKnown);
     const header = (name: string) => req.headers?.[name];
     const leaveAlone = { act: () => answerPrefetch(req, (error) => view.own.error(error)) };
-    // No cookie comes with an unclicked POST of another site, so nobody knows how many logins are under way.
-    const isUnmeant = isEmbed(header) || (req.method === "POST" && isUnclicked(header));
+    const isUnmeant = isEmbed(header) || isForeignPost(req.method, header);
     if (isPrefetch(header) || (!isBack && isUnmeant)) return leaveAlone;
     if (options.session !== false) checkSessionCookie(req, view.logSession);
     if (isBack) return await finish(view, req, options, states);

@@ -212,6 +212,25 @@ test("a login that starts with a POST is answered by 303, which nobody repeats w
   expect(service.seen).toEqual([]);
 });
 
+test.each<[of: string, from: string, status: number]>([
+  ["another site", "cross-site", 503],
+  ["a neighbouring host", "same-site", 303],
+  ["the application", "same-origin", 303],
+])("a form of %s: %s, whether or not it was clicked, is %i", async (_, from, status) => {
+  const { site } = await open();
+  const person = browser();
+  for (const user of [{}, { "sec-fetch-user": "?1" }]) {
+    const headers = {
+      "sec-fetch-site": from,
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+      "user-agent": "Mozilla/5.0 (iPhone) AppleWebKit/605.1.15 Version/26.0 Mobile Safari/604.1",
+    };
+    expect(await person.navigate(site.callbackUrl, { ...headers, ...user }, "POST")).toBe(status);
+  }
+  expect(person.cookies().match(/retail-pos/g) ?? []).toHaveLength(status === 303 ? 2 : 0);
+});
+
 test("a login may start with a query of its own", async () => {
   const { site } = await open();
   for (const query of ["?next=/cart", "?state=abc", "?domain_prefix=shop", "?scope=all"]) {
