@@ -1,7 +1,7 @@
-import type { BatchObservableCallback, Meter, MeterProvider, Observable } from "@opentelemetry/api";
+import type { BatchObservableCallback, Meter, MeterProvider } from "@opentelemetry/api";
 import type { RetailerStatus, RetailPos } from "@retail-pos/core";
 import { refuseMisspelt } from "@retail-pos/core/authoring";
-import { GAUGES, type Metric } from "./metric-definitions.js";
+import { GAUGES, type GaugeName } from "./metric-definitions.js";
 import { checkProvider, withMeter } from "./providers.js";
 
 /** What is counted, how often, and where the gauges go. */
@@ -81,12 +81,7 @@ export function countRetailers(options: CountRetailersOptions): () => void {
   };
 }
 
-interface Counts {
-  connected: number;
-  refused: number;
-  due: number;
-  ended: number;
-}
+type Counts = Record<Exclude<GaugeName, "countAge">, number>;
 
 interface LastCount {
   /** When it ended; before the first, when counting began. Epoch milliseconds. */
@@ -96,22 +91,15 @@ interface LastCount {
 
 /** @returns ends it. */
 function observe(meter: Meter, last: LastCount, clock: () => number): () => void {
-  const gauge = ({ name, unit, description }: Metric) =>
-    meter.createObservableGauge(name, { unit, description });
-  const age = gauge(GAUGES.countAge);
-  const gauges: Record<keyof Counts, Observable> = {
-    connected: gauge(GAUGES.connected),
-    refused: gauge(GAUGES.refused),
-    due: gauge(GAUGES.due),
-    ended: gauge(GAUGES.ended),
-  };
-  const all = [age, ...Object.values(gauges)];
+  const gauges = Object.entries(GAUGES).map(
+    ([of, { name, unit, description }]) =>
+      [of as GaugeName, meter.createObservableGauge(name, { unit, description })] as const,
+  );
   const callback: BatchObservableCallback = (result) => {
-    result.observe(age, Math.max(0, (clock() - last.at) / 1000));
-    if (!last.counts) return;
-    for (const name of Object.keys(gauges) as (keyof Counts)[])
-      result.observe(gauges[name], last.counts[name]);
+    const values = { ...last.counts, countAge: Math.max(0, (clock() - last.at) / 1000) };
+    for (const [of, gauge] of gauges) if (values[of] !== undefined) result.observe(gauge, values[of]);
   };
+  const all = gauges.map(([, gauge]) => gauge);
   meter.addBatchObservableCallback(callback, all);
   return () => meter.removeBatchObservableCallback(callback, all);
 }

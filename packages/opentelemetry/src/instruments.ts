@@ -19,18 +19,10 @@ export function instruments(meter: Meter): Instruments {
   const counter = ({ name, unit, description }: Metric) => meter.createCounter(name, { unit, description });
   const histogram = ({ name, unit, description }: Metric) =>
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: BOUNDARIES } });
-  const made: Instruments = {
-    tokenRequests: counter(COUNTERS.tokenRequests),
-    tokenRequestDuration: histogram(HISTOGRAMS.tokenRequestDuration),
-    renewals: counter(COUNTERS.renewals),
-    renewalDuration: histogram(HISTOGRAMS.renewalDuration),
-    logins: counter(COUNTERS.logins),
-    disconnects: counter(COUNTERS.disconnects),
-    reconnects: counter(COUNTERS.reconnects),
-    unsaved: counter(COUNTERS.unsaved),
-    storeFailures: counter(COUNTERS.storeFailures),
-    callersFailed: counter(COUNTERS.callersFailed),
-  };
+  const made = Object.fromEntries([
+    ...Object.entries(COUNTERS).map(([name, metric]) => [name, counter(metric)]),
+    ...Object.entries(HISTOGRAMS).map(([name, metric]) => [name, histogram(metric)]),
+  ]) as Instruments;
   for (const [name, series] of Object.entries(SERIES) as [CounterName, Attributes[]][])
     for (const attributes of series) made[name].add(0, attributes);
   return made;

@@ -26,64 +26,40 @@ export type CounterName =
 /** What happened, so many times. */
 export const COUNTERS: Readonly<Record<CounterName, Metric>> = {
   tokenRequests: {
-    name: "retail_pos.token_requests",
-    kind: "counter",
-    unit: "{request}",
+    ...metric("counter", "retail_pos.token_requests", "{request}", GRANT, ERROR),
     description: "Requests to the token endpoint",
-    attributes: [GRANT, ERROR],
   },
   renewals: {
-    name: "retail_pos.renewals",
-    kind: "counter",
-    unit: "{renewal}",
+    ...metric("counter", "retail_pos.renewals", "{renewal}", ERROR, "retail_pos.served_held_token"),
     description:
       "Renewals; a renewal without error.type succeeded. Failures because of a 429, the token store, the lock or a refused refresh token are not counted",
-    attributes: [ERROR, "retail_pos.served_held_token"],
   },
   logins: {
-    name: "retail_pos.logins",
-    kind: "counter",
-    unit: "{login}",
+    ...metric("counter", "retail_pos.logins", "{login}", ERROR),
     description: "Logins that returned with a code; a login without error.type succeeded",
-    attributes: [ERROR],
   },
   disconnects: {
-    name: "retail_pos.disconnects",
-    kind: "counter",
-    unit: "{retailer}",
+    ...metric("counter", "retail_pos.disconnects", "{retailer}"),
     description: "Retailers whose tokens were deleted by disconnect()",
-    attributes: [],
   },
   reconnects: {
-    name: "retail_pos.reconnects_required",
-    kind: "counter",
-    unit: "{retailer}",
+    ...metric("counter", "retail_pos.reconnects_required", "{retailer}"),
     description:
       "Retailers whose refresh token the service refused, each once for this token: these retailers have to log in again",
-    attributes: [],
   },
   unsaved: {
-    name: "retail_pos.unsaved",
-    kind: "counter",
-    unit: "{token_set}",
+    ...metric("counter", "retail_pos.unsaved", "{token_set}"),
     description: "Token sets that the token store did not save: only one process has these tokens",
-    attributes: [],
   },
   storeFailures: {
-    name: "retail_pos.store.failures",
-    kind: "counter",
-    unit: "{operation}",
+    ...metric("counter", "retail_pos.store.failures", "{operation}", "retail_pos.operation"),
     description:
       "Operations of the token store or the lock that failed; an operation that core tried several times counts once",
-    attributes: ["retail_pos.operation"],
   },
   callersFailed: {
-    name: "retail_pos.callers.failed",
-    kind: "counter",
-    unit: "{caller}",
+    ...metric("counter", "retail_pos.callers.failed", "{caller}", ERROR),
     description:
       "Callers who got an error in place of a token, and calls that need no token but name an invalid domain prefix or an unusable record",
-    attributes: [ERROR],
   },
 };
 
@@ -92,18 +68,19 @@ export type HistogramName = "tokenRequestDuration" | "renewalDuration";
 /** How long it took. */
 export const HISTOGRAMS: Readonly<Record<HistogramName, Metric>> = {
   tokenRequestDuration: {
-    name: "retail_pos.token_request.duration",
-    kind: "histogram",
-    unit: "s",
+    ...metric(
+      "histogram",
+      "retail_pos.token_request.duration",
+      "s",
+      GRANT,
+      "http.response.status_code",
+      ERROR,
+    ),
     description: "How long a request to the token endpoint took, until the answer's body was read",
-    attributes: [GRANT, "http.response.status_code", ERROR],
   },
   renewalDuration: {
-    name: "retail_pos.renewal.duration",
-    kind: "histogram",
-    unit: "s",
+    ...metric("histogram", "retail_pos.renewal.duration", "s", "retail_pos.rotated"),
     description: "How long a successful renewal took, from the token request until the new tokens were saved",
-    attributes: ["retail_pos.rotated"],
   },
 };
 
@@ -112,41 +89,30 @@ export type GaugeName = "connected" | "refused" | "due" | "ended" | "countAge";
 /** The fleet, as `countRetailers` counts it. */
 export const GAUGES: Readonly<Record<GaugeName, Metric>> = {
   connected: {
-    name: "retail_pos.retailers.connected",
-    kind: "gauge",
-    unit: "{retailer}",
+    ...metric("gauge", "retail_pos.retailers.connected", "{retailer}"),
     description: "Retailers in the token store whose refresh token the service has not refused",
-    attributes: [],
   },
   refused: {
-    name: "retail_pos.retailers.refused",
-    kind: "gauge",
-    unit: "{retailer}",
+    ...metric("gauge", "retail_pos.retailers.refused", "{retailer}"),
     description:
       "Retailers in the token store that have to log in again, because the service refused their refresh token",
-    attributes: [],
   },
   due: {
-    name: "retail_pos.retailers.due",
-    kind: "gauge",
-    unit: "{retailer}",
+    ...metric("gauge", "retail_pos.retailers.due", "{retailer}"),
     description:
       "Connected retailers whose access token has ended, or ends so soon that the next call renews it",
-    attributes: [],
   },
   ended: {
-    name: "retail_pos.retailers.ended",
-    kind: "gauge",
-    unit: "{retailer}",
+    ...metric("gauge", "retail_pos.retailers.ended", "{retailer}"),
     description:
       "Connected retailers whose access token has ended, so that their next call waits for a renewal",
-    attributes: [],
   },
   countAge: {
-    name: "retail_pos.retailers.count_age",
-    kind: "gauge",
-    unit: "s",
+    ...metric("gauge", "retail_pos.retailers.count_age", "s"),
     description: "Time since countRetailers last counted all retailers successfully",
-    attributes: [],
   },
 };
+
+function metric(kind: Metric["kind"], name: string, unit: string, ...attributes: string[]) {
+  return { name, kind, unit, attributes };
+}
