@@ -28,179 +28,145 @@ export function lockContract(
   make: () => Lock | Promise<Lock>,
   { shared = false, slowWorkMs, handoverMs = 2000 }: LockContractOptions = {},
 ): void {
-  const onLock = (name: string, run: (lock: Lock, key: string) => Promise<void>) =>
+  for (const [name, run] of TESTS)
     test(`lock: ${name}`, async () => {
-      await within(handoverMs * 8, "the lock did not come to an end", run(await make(), randomKey()));
+      const lock = await make();
+      const work = run({ first: lock, second: lock, key: randomKey(), handoverMs });
+      await within(handoverMs * 8, "the lock did not come to an end", work);
     });
-
-  answering(onLock);
-  excluding(onLock, handoverMs);
-  failing(onLock, handoverMs);
-  keys(onLock, handoverMs);
-  if (slowWorkMs !== undefined) {
-    test(`lock: work of ${slowWorkMs} ms keeps the lock to its end`, async () => {
-      await staysHeld([await make()], randomKey(), slowWorkMs);
+  for (const [name, tests] of shared ? TESTS_OF_TWO : [])
+    test(`lock: ${name}`, async () => {
+      const [first, second] = [await make(), await make()];
+      for (const run of tests) await run({ first, second, key: randomKey(), handoverMs });
     });
-  }
-  if (shared) sharing(test, make, slowWorkMs, handoverMs);
-}
-
-type OnLock = (name: string, run: (lock: Lock, key: string) => Promise<void>) => unknown;
-
-function answering(onLock: OnLock): void {
-  onLock("answers what the work answered", async (lock, key) => {
-    const result = { any: "value" };
-    assert.equal(await lock(key, async () => result), result);
-    assert.equal(await lock(key, async () => undefined), undefined);
+  if (slowWorkMs === undefined) return;
+  test(`lock: work of ${slowWorkMs} ms keeps the lock to its end`, async () => {
+    const lock = await make();
+    await staysHeld(lock, lock, slowWorkMs);
   });
-
-  onLock("does the work once", async (lock, key) => {
-    let times = 0;
-    await lock(key, async () => {
-      times += 1;
-    });
-    assert.equal(times, 1);
+  if (!shared) return;
+  test(`lock: work of ${slowWorkMs} ms keeps another process out to its end`, async () => {
+    await staysHeld(await make(), await make(), slowWorkMs);
   });
 }
 
-function excluding(onLock: OnLock, handoverMs: number): void {
-  onLock("never lets two in under the same key, and lets everybody in", (lock, key) =>
-    assertOneAtATime([lock], key, handoverMs),
-  );
-
-  onLock("a waiter starts only after the work before it has ended, and then soon", (lock, key) =>
-    assertWaits([lock], key, handoverMs),
-  );
-
-  onLock("who waits is answered once: with what there is instead, or by the work", (lock, key) =>
-    assertAnsweredOnce([lock], key, handoverMs),
-  );
-
-  onLock("what is read and written under the lock is not lost", async (lock, key) => {
-    let value = 0;
-    const addOne = async () => {
-      const read = value;
-      await turns();
-      value = read + 1;
-    };
-    await Promise.all(Array.from({ length: 10 }, () => lock(key, addOne)));
-    assert.equal(value, 10);
-  });
-
-  onLock("can be taken again and again", async (lock, key) => {
-    for (let round = 0; round < 10; round += 1) {
-      assert.equal(
-        await within(
-          handoverMs,
-          "the lock did not become free",
-          lock(key, async () => round),
-        ),
-        round,
-      );
-    }
-  });
+/** What a test gets. Both locks are the same one, unless the test is about two of them. */
+interface Given {
+  readonly first: Lock;
+  readonly second: Lock;
+  /** Random. */
+  readonly key: string;
+  readonly handoverMs: number;
 }
 
-function failing(onLock: OnLock, handoverMs: number): void {
-  onLock(
+type LockTest = (given: Given) => Promise<void>;
+
+const TESTS: readonly (readonly [name: string, run: LockTest])[] = [
+  ["answers what the work answered", answers],
+  ["does the work once", worksOnce],
+  ["never lets two in under the same key, and lets everybody in", oneAtATime],
+  ["a waiter starts only after the work before it has ended, and then soon", waits],
+  ["who waits is answered once: with what there is instead, or by the work", answersOnce],
+  ["what is read and written under the lock is not lost", losesNothing],
+  ["can be taken again and again", takenAgain],
+  [
     "an error of the work reaches the caller as it is, and the lock is free again",
-    async (lock, key) => {
-      const error = new Error("the work failed");
-      const failure = await lock(key, async () => Promise.reject(error)).catch((thrown: unknown) => thrown);
-      assert.equal(failure, error);
-      await within(
-        handoverMs,
-        "the lock stayed taken after an error",
-        lock(key, async () => {}),
-      );
-    },
-  );
-
-  onLock("work that throws before it returns a promise is no different", async (lock, key) => {
-    const error = new Error("thrown at once");
-    const throwing = () => {
+    failing((error) => Promise.reject(error)),
+  ],
+  [
+    "work that throws before it returns a promise is no different",
+    failing((error) => {
       throw error;
-    };
-    // Wrapped, since a lock may let such an error out at once too.
-    const failure = await (async () => lock(key, throwing))().catch((thrown: unknown) => thrown);
-    assert.equal(failure, error);
-    await within(
-      handoverMs,
-      "the lock stayed taken after an error",
-      lock(key, async () => {}),
-    );
-  });
-
-  onLock("those who wait behind failing work get their turn", async (lock, key) => {
-    const held = await hold(lock, key);
-    const results = Array.from({ length: 6 }, (_, index) =>
-      lock(key, async () => (index % 2 === 0 ? index : Promise.reject(new Error(`${index}`)))),
-    );
-    const settled = Promise.allSettled(results);
-    held.release();
-    const outcomes = await within(handoverMs * 6, "some waiters never got the lock", settled);
-    assert.deepEqual(
-      outcomes.map((outcome) => outcome.status),
-      ["fulfilled", "rejected", "fulfilled", "rejected", "fulfilled", "rejected"],
-    );
-    await held.done;
-  });
-}
-
-function keys(onLock: OnLock, handoverMs: number): void {
-  onLock("another key is free while one is held", async (lock, key) => {
-    const held = await hold(lock, key);
-    const others = [randomKey(), `${key}2`, key.slice(0, -1)];
-    const work = Promise.all(others.map((other) => lock(other, async () => other)));
-    const results = await within(handoverMs * 3, "other keys wait for one that is held", work).finally(
-      held.release,
-    );
-    assert.deepEqual(results, others);
-    await held.done;
-  });
-
-  onLock("many held keys do not use up the lock", async (lock) => {
-    const holders = await Promise.all(Array.from({ length: 25 }, () => hold(lock, randomKey())));
-    for (const holder of holders) holder.release();
-    await Promise.all(holders.map((holder) => holder.done));
-  });
-
-  for (const [what, keyFrom] of awkwardKeys) {
-    onLock(`takes a key ${what}`, async (lock, key) => {
-      await assertOneAtATime([lock], keyFrom(key), handoverMs);
-    });
-  }
-}
-
-/** Made from a random one. */
-const awkwardKeys: readonly (readonly [string, (key: string) => string])[] = [
-  ["with a colon, a slash and a space", (key) => `a:b/c d ${key}`],
-  ["of digits only", (key) => String(Number.parseInt(key.slice(-12), 16))],
-  ["of 200 characters", (key) => key.padEnd(200, "k")],
-  ["with quotes and a backslash", (key) => `店 'quoted' "twice" \\ ${key}`],
+    }),
+  ],
+  ["those who wait behind failing work get their turn", waitsBehindFailures],
+  ["another key is free while one is held", leavesOthersFree],
+  ["many held keys do not use up the lock", holdsMany],
+  ["takes a key with a colon, a slash and a space", withKey((key) => `a:b/c d ${key}`)],
+  ["takes a key of digits only", withKey((key) => String(Number.parseInt(key.slice(-12), 16)))],
+  ["takes a key of 200 characters", withKey((key) => key.padEnd(200, "k"))],
+  ["takes a key with quotes and a backslash", withKey((key) => `店 'quoted' "twice" \\ ${key}`)],
 ];
 
-function sharing(
-  test: ContractTest,
-  make: () => Lock | Promise<Lock>,
-  slowWorkMs: number | undefined,
-  handoverMs: number,
-): void {
-  test("lock: two locks on the same place exclude each other", async () => {
-    const locks = [await make(), await make()];
-    await assertOneAtATime(locks, randomKey(), handoverMs);
-    await assertWaits(locks, randomKey(), handoverMs);
-  });
-  test("lock: of two locks on the same place, who waits is answered once", async () => {
-    await assertAnsweredOnce([await make(), await make()], randomKey(), handoverMs);
-  });
-  if (slowWorkMs === undefined) return;
-  test(`lock: work of ${slowWorkMs} ms keeps another process out to its end`, async () => {
-    await staysHeld([await make(), await make()], randomKey(), slowWorkMs);
-  });
+const TESTS_OF_TWO: readonly (readonly [name: string, tests: readonly LockTest[]])[] = [
+  ["two locks on the same place exclude each other", [oneAtATime, waits]],
+  ["of two locks on the same place, who waits is answered once", [answersOnce]],
+];
+
+async function answers({ first: lock, key }: Given): Promise<void> {
+  const result = { any: "value" };
+  assert.equal(await lock(key, async () => result), result);
+  assert.equal(await lock(key, async () => undefined), undefined);
 }
 
-async function assertOneAtATime(locks: readonly Lock[], key: string, handoverMs: number): Promise<void> {
+async function worksOnce({ first: lock, key }: Given): Promise<void> {
+  let times = 0;
+  await lock(key, async () => {
+    times += 1;
+  });
+  assert.equal(times, 1);
+}
+
+async function losesNothing({ first: lock, key }: Given): Promise<void> {
+  let value = 0;
+  const addOne = async () => {
+    const read = value;
+    await turns();
+    value = read + 1;
+  };
+  await Promise.all(Array.from({ length: 10 }, () => lock(key, addOne)));
+  assert.equal(value, 10);
+}
+
+async function takenAgain(given: Given): Promise<void> {
+  for (let round = 0; round < 10; round += 1) await isFree(given, "the lock did not become free");
+}
+
+function failing(work: (error: Error) => Promise<never>): LockTest {
+  return async (given) => {
+    const error = new Error("the work failed");
+    // Wrapped, since a lock may let an error that is thrown at once out at once too.
+    const failure = await (async () => given.first(given.key, () => work(error)))().catch((thrown) => thrown);
+    assert.equal(failure, error);
+    await isFree(given, "the lock stayed taken after an error");
+  };
+}
+
+async function waitsBehindFailures({ first: lock, key, handoverMs }: Given): Promise<void> {
+  const held = await hold(lock, key);
+  const results = Array.from({ length: 6 }, (_, index) =>
+    lock(key, async () => (index % 2 === 0 ? index : Promise.reject(new Error(`${index}`)))),
+  );
+  const settled = Promise.allSettled(results);
+  held.release();
+  const outcomes = await within(handoverMs * 6, "some waiters never got the lock", settled);
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome.status),
+    ["fulfilled", "rejected", "fulfilled", "rejected", "fulfilled", "rejected"],
+  );
+  await held.done;
+}
+
+async function leavesOthersFree({ first: lock, key, handoverMs }: Given): Promise<void> {
+  const held = await hold(lock, key);
+  const others = [randomKey(), `${key}2`, key.slice(0, -1)];
+  const work = Promise.all(others.map((other) => lock(other, async () => other)));
+  const isLate = "other keys wait for one that is held";
+  assert.deepEqual(await within(handoverMs * 3, isLate, work).finally(held.release), others);
+  await held.done;
+}
+
+async function holdsMany({ first: lock }: Given): Promise<void> {
+  const holders = await Promise.all(Array.from({ length: 25 }, () => hold(lock, randomKey())));
+  for (const holder of holders) holder.release();
+  await Promise.all(holders.map((holder) => holder.done));
+}
+
+function withKey(made: (key: string) => string): LockTest {
+  return (given) => oneAtATime({ ...given, key: made(given.key) });
+}
+
+async function oneAtATime({ first, second, key, handoverMs }: Given): Promise<void> {
   const callers = 12;
   let inside = 0;
   let most = 0;
@@ -211,27 +177,19 @@ async function assertOneAtATime(locks: readonly Lock[], key: string, handoverMs:
     inside -= 1;
     return "served";
   };
-  const all = Promise.all(
-    Array.from({ length: callers }, (_, index) => locks[index % locks.length]?.(key, work)),
-  );
-  const served = await within(handoverMs * callers, "some callers never got the lock", all);
+  const all = Array.from({ length: callers }, (_, index) => (index % 2 === 0 ? first : second)(key, work));
+  const served = await within(handoverMs * callers, "some callers never got the lock", Promise.all(all));
   assert.equal(most, 1, `${most} were inside at the same time`);
-  assert.deepEqual(
-    served,
-    Array.from({ length: callers }, () => "served"),
-  );
+  assert.deepEqual(served, Array(callers).fill("served"));
 }
 
-async function assertWaits(locks: readonly Lock[], key: string, handoverMs: number): Promise<void> {
-  const [first, second = first] = locks;
-  assert.ok(first && second);
+async function waits({ first, second, key, handoverMs }: Given): Promise<void> {
   const held = await hold(first, key);
   let started = false;
   const waiter = second(key, async () => {
     started = true;
   });
-  // This test does not know how long a lock takes. If a key that was asked for later is had, it has been long enough.
-  for (let round = 0; round < 3; round += 1) await second(randomKey(), () => turns());
+  await longEnough(second);
   const tooEarly = started;
   held.release();
   assert.equal(tooEarly, false, "the waiter started while the lock was held");
@@ -240,9 +198,8 @@ async function assertWaits(locks: readonly Lock[], key: string, handoverMs: numb
 }
 
 /** A lock need not ask what there is instead. If it takes that, the work is not run, and nobody has the lock for it. */
-async function assertAnsweredOnce(locks: readonly Lock[], key: string, handoverMs: number): Promise<void> {
-  const [first, second = first] = locks;
-  assert.ok(first && second);
+async function answersOnce(given: Given): Promise<void> {
+  const { first, second, key, handoverMs } = given;
   for (const there of ["something", undefined]) {
     const held = await hold(first, key);
     let works = 0;
@@ -251,32 +208,20 @@ async function assertAnsweredOnce(locks: readonly Lock[], key: string, handoverM
       return "the work";
     };
     const waiter = second<string>(key, work, async () => there);
-    for (let round = 0; round < 3; round += 1) await second(randomKey(), () => turns());
+    await longEnough(second);
     held.release();
-    const answer: string = await within(handoverMs, "the waiter was not answered", waiter);
-    assert.equal(
-      answer,
-      works === 0 ? "something" : "the work",
-      "the answer is not the one of what was done",
-    );
-    assert.equal(
-      works === 0 && there === undefined,
-      false,
-      "there was nothing instead, and no work was done",
-    );
+    const answer = await within(handoverMs, "the waiter was not answered", waiter);
+    const done = works === 0 ? "something" : "the work";
+    assert.equal(answer, done, "the answer is not the one of what was done");
+    assert.ok(works > 0 || there, "there was nothing instead, and no work was done");
     await held.done;
-    await within(
-      handoverMs,
-      "the lock stayed taken after an answer",
-      first(key, async () => {}),
-    );
+    await isFree(given, "the lock stayed taken after an answer");
   }
 }
 
 /** Waits in real time, because a lease runs on the database's clock. */
-async function staysHeld(locks: readonly Lock[], key: string, ms: number): Promise<void> {
-  const [first, second = first] = locks;
-  assert.ok(first && second);
+async function staysHeld(first: Lock, second: Lock, ms: number): Promise<void> {
+  const key = randomKey();
   const events: string[] = [];
   const begun = gate();
   const slow = first(key, async () => {
@@ -300,6 +245,16 @@ async function hold(lock: Lock, key: string): Promise<{ release: () => void; don
   // If the lock cannot be taken, `done` rejects and the test fails here instead of waiting for ever.
   await Promise.race([taken.opened, done]);
   return { release: held.open, done };
+}
+
+/** Nobody knows how long a lock takes. If a key that was asked for later is had, it has been long enough. */
+async function longEnough(lock: Lock): Promise<void> {
+  for (let round = 0; round < 3; round += 1) await lock(randomKey(), turns);
+}
+
+async function isFree({ first: lock, key, handoverMs }: Given, otherwise: string): Promise<void> {
+  const answer = lock(key, async () => "served");
+  assert.equal(await within(handoverMs, otherwise, answer), "served");
 }
 
 const randomKey = () => `contract-${randomBytes(9).toString("hex")}`;
