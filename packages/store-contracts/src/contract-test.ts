@@ -1,9 +1,19 @@
+import type { TokenStore } from "@retail-pos/core";
+
 /** How tests are declared: `test` of node:test or vitest, `it` of mocha or jest, or anything of this shape. */
 export type ContractTest = (name: string, run: () => Promise<void>) => unknown;
 
+/**
+ * A test of a method that a store need not have. The other store is the same one, unless the test is about two of them.
+ */
+export type OptionalTest = readonly [
+  name: string,
+  run: (store: Required<TokenStore>, other: Required<TokenStore>) => Promise<void>,
+];
+
 /** A few turns of the event loop: enough for a wrong step to happen, if one is about to. */
-export async function turns(count = 5): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+export async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A promise with its `resolve`: it holds work open without waiting for time to pass. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { DomainPrefix, TokenSet, TokenStore } from "@retail-pos/core";
-import { claiming } from "./claim-contract.js";
-import type { ContractTest } from "./contract-test.js";
-import { listing } from "./list-contract.js";
-import { newLongVersion, newSet, newVersion, randomRetailer } from "./records.js";
+import { claimTestOfTwo, claimTests } from "./claim-contract.js";
+import type { ContractTest, OptionalTest } from "./contract-test.js";
+import { listTestOfTwo, listTests } from "./list-contract.js";
+import { newLongVersion, newSet, randomRetailer } from "./records.js";
 
 /** Facts about the store under test. */
 export interface StoreContractOptions {
@@ -29,251 +29,81 @@ export function storeContract(
   make: () => TokenStore | Promise<TokenStore>,
   { shared = false }: StoreContractOptions = {},
 ): void {
-  const onStore = (name: string, run: (store: TokenStore, retailer: DomainPrefix) => Promise<void>) =>
+  const onStore = (
+    name: string,
+    steps: readonly Step[],
+    { retailer = randomRetailer(), areTwo = false } = {},
+  ) =>
     test(`store: ${name}`, async () => {
       const store = await make();
-      const retailer = randomRetailer();
-      await run(store, retailer).finally(() => store.remove(retailer));
+      const other = areTwo ? await make() : store;
+      const sets = { A: newSet(retailer), B: newSet(retailer), C: newSet(retailer) };
+      try {
+        for (const step of steps) await step(store, sets, other);
+      } finally {
+        await store.remove(retailer);
+      }
     });
 
-  loading(onStore);
-  saving(onStore);
-  replacing(onStore);
-  removing(onStore);
-  keeping(onStore);
-  naming(onStore);
-  claiming(test, make, shared);
-  listing(test, make, shared);
-  if (shared) sharing(test, make);
-}
-
-type OnStore = (name: string, run: (store: TokenStore, retailer: DomainPrefix) => Promise<void>) => unknown;
-
-function loading(onStore: OnStore): void {
-  onStore("a retailer nobody saved loads as undefined", async (store, retailer) => {
-    assert.equal(await store.load(retailer), undefined);
-  });
-
-  for (const [what, difference] of roundTrips) {
-    onStore(`what was saved is loaded, ${what}`, async (store, retailer) => {
-      const saved = { ...newSet(retailer), ...difference };
-      assert.equal(await store.save(saved), true, "save must say that it saved");
-      assert.deepEqual(await store.load(retailer), saved);
+  for (const [name, steps] of stories) onStore(name, steps);
+  for (const [what, difference] of roundTrips)
+    onStore(`what was saved is loaded, ${what}`, [changed("A", difference), saves("A"), holds("A")]);
+  for (const [what, name] of awkwardNames)
+    onStore(`a retailer may be called ${what}`, aLife, { retailer: name() as DomainPrefix });
+  const ifItCan = (method: "claim" | "list", [name, run]: OptionalTest, areTwo = false) =>
+    test(`store: ${name}, if ${areTwo ? "they" : "it"} can ${method}`, async () => {
+      const store = await make();
+      const other = areTwo ? await make() : store;
+      assert.equal(Boolean(store[method]), Boolean(other[method]));
+      if (store[method]) await run(store as Required<TokenStore>, other as Required<TokenStore>);
     });
-  }
+  for (const each of claimTests) ifItCan("claim", each);
+  for (const each of listTests) ifItCan("list", each);
+  if (!shared) return;
+  ifItCan("claim", claimTestOfTwo, true);
+  ifItCan("list", listTestOfTwo, true);
+  for (const [name, steps] of storiesOfTwo) onStore(name, steps, { areTwo: true });
 }
 
-function saving(onStore: OnStore): void {
-  onStore(
-    "a save without `replacing` replaces whatever is stored, and leaves nothing of it behind",
-    async (store, retailer) => {
-      const extras = { refusedAt: 1_767_000_000_000, limitedUntil: 1_767_000_000_001, scope: "all" };
-      await store.save({ ...newSet(retailer), ...extras });
-      const next = { ...newSet(retailer), access: { value: "without an expiry" } };
-      assert.equal(await store.save(next), true);
-      assert.deepEqual(await store.load(retailer), next);
-    },
-  );
+/** Three sets of one retailer. */
+type Sets = Record<"A" | "B" | "C", TokenSet>;
 
-  onStore("saving the same set twice is no mistake", async (store, retailer) => {
-    const set = newSet(retailer);
-    assert.equal(await store.save(set), true);
-    assert.equal(await store.save(set), true);
-    assert.deepEqual(await store.load(retailer), set);
-  });
-}
+/** One step of a test. The other store is the same one, unless the test is about two of them. */
+type Step = (store: TokenStore, sets: Sets, other: TokenStore) => Promise<void>;
 
-function replacing(onStore: OnStore): void {
-  onStore("a save with `replacing` saves while the store holds that version", async (store, retailer) => {
-    const [first, second, third] = [newSet(retailer), newSet(retailer), newSet(retailer)];
-    await store.save(first);
-    assert.equal(await store.save(second, first), true);
-    assert.equal(await store.save(third, second), true);
-    assert.deepEqual(await store.load(retailer), third);
-  });
-
-  onStore(
-    "a save that would replace an older version says false and changes nothing",
-    async (store, retailer) => {
-      const [first, second, late] = [newSet(retailer), newSet(retailer), newSet(retailer)];
-      await store.save(first);
-      await store.save(second, first);
-      assert.equal(await store.save(late, first), false);
-      assert.deepEqual(await store.load(retailer), second);
-    },
-  );
-
-  onStore(
-    "a save with `replacing` where nothing is stored says false and stores nothing",
-    async (store, retailer) => {
-      assert.equal(await store.save(newSet(retailer), newSet(retailer)), false);
-      assert.equal(await store.load(retailer), undefined);
-    },
-  );
-
-  onStore("only the version is compared: other fields of `replacing` may differ", async (store, retailer) => {
-    const held = newSet(retailer);
-    const next = newSet(retailer);
-    await store.save(held);
-    assert.equal(await store.save(next, { ...newSet(retailer), version: held.version }), true);
-    assert.deepEqual(await store.load(retailer), next);
-  });
-
-  onStore("the same tokens under another version are not the same set", async (store, retailer) => {
-    const held = newSet(retailer);
-    await store.save(held);
-    assert.equal(await store.save(newSet(retailer), { ...held, version: newVersion() }), false);
-    assert.deepEqual(await store.load(retailer), held);
-  });
-
-  onStore("every letter of a version is kept and compared", async (store, retailer) => {
-    const version = newLongVersion();
-    const others = [
-      version.slice("mark:".length),
-      version.toUpperCase(),
-      `${version} `,
-      version.slice(0, -1),
-    ];
-    const held = { ...newSet(retailer), version };
-    await store.save(held);
-    for (const other of others) {
-      assert.equal(
-        await store.save(newSet(retailer), { ...held, version: other }),
-        false,
-        `"${other}" is another`,
-      );
-      assert.deepEqual(await store.load(retailer), held);
-    }
-    const next = { ...newSet(retailer), version: newLongVersion() };
-    assert.equal(await store.save(next, held), true);
-    assert.deepEqual(await store.load(retailer), next);
-  });
-
-  onStore("of many saves that would replace the same version, exactly one saves", async (store, retailer) => {
-    const first = newSet(retailer);
-    await store.save(first);
-    await assertOneSaves([store], first);
-  });
-}
-
-function removing(onStore: OnStore): void {
-  onStore("a removed retailer loads as undefined and can be saved again", async (store, retailer) => {
-    await store.save(newSet(retailer));
-    await store.remove(retailer);
-    assert.equal(await store.load(retailer), undefined);
-    const again = newSet(retailer);
-    assert.equal(await store.save(again), true);
-    assert.deepEqual(await store.load(retailer), again);
-  });
-
-  onStore("removing a retailer that is not there is no mistake", async (store, retailer) => {
-    await store.remove(retailer);
-    assert.equal(await store.load(retailer), undefined);
-  });
-
-  onStore("a renewal that was under way does not bring a removed retailer back", async (store, retailer) => {
-    const held = newSet(retailer);
-    await store.save(held);
-    await store.remove(retailer);
-    assert.equal(await store.save(newSet(retailer), held), false);
-    assert.equal(await store.load(retailer), undefined);
-  });
-}
-
-function keeping(onStore: OnStore): void {
-  onStore(
-    "what happens to an object after it was saved does not reach the store",
-    async (store, retailer) => {
-      const saved = newSet(retailer);
-      const asSaved = structuredClone(saved);
-      await store.save(saved);
-      spoil(saved);
-      assert.deepEqual(await store.load(retailer), asSaved);
-    },
-  );
-
-  onStore("what happens to a loaded object does not reach the store", async (store, retailer) => {
-    const saved = newSet(retailer);
-    await store.save(structuredClone(saved));
-    const loaded = await store.load(retailer);
-    assert.ok(loaded);
-    spoil(loaded);
-    assert.deepEqual(await store.load(retailer), saved);
+function saves(next: keyof Sets, replacing?: keyof Sets | ((sets: Sets) => TokenSet), answer = true): Step {
+  return async (store, sets) => {
+    const replaced = typeof replacing === "string" ? sets[replacing] : replacing?.(sets);
     assert.equal(
-      await store.save(newSet(retailer), saved),
-      true,
-      "the stored version must be the saved one still",
+      await store.save(structuredClone(sets[next]), replaced),
+      answer,
+      `save must say ${answer}, of set ${next}`,
     );
-  });
+  };
 }
 
-function naming(onStore: OnStore): void {
-  onStore("retailers do not touch each other", async (store, retailer) => {
-    const [other, longer] = [randomRetailer(), `${retailer}-2` as DomainPrefix];
-    const sets = [newSet(retailer), newSet(other), newSet(longer)] as const;
-    for (const set of sets) await store.save(set);
-    for (const set of sets) assert.deepEqual(await store.load(set.domainPrefix), set);
-    await store.remove(retailer);
-    assert.equal(
-      await store.save(newSet(other), sets[0]),
-      false,
-      "another retailer's version must not count",
-    );
-    assert.deepEqual(await store.load(other), sets[1]);
-    assert.deepEqual(await store.load(longer), sets[2]);
-    await Promise.all([store.remove(other), store.remove(longer)]);
-  });
+const refuses = (next: keyof Sets, replacing: Parameters<typeof saves>[1]) => saves(next, replacing, false);
 
-  onStore("a retailer may be called constructor, and is asked for only", async (store) => {
-    const real = await store.load("constructor" as DomainPrefix);
-    assert.ok(real === undefined || real.domainPrefix === "constructor", "it is a member of every object");
-  });
-
-  for (const [what, name] of awkwardNames) {
-    onStore(`a retailer may be called ${what}`, async (store) => {
-      const retailer = name() as DomainPrefix;
-      assert.equal(await store.load(retailer), undefined, "nothing was saved under this name");
-      const first = newSet(retailer);
-      const second = newSet(retailer);
-      assert.equal(await store.save(first), true);
-      assert.equal(await store.save(second, first), true);
-      assert.deepEqual(await store.load(retailer), second);
-      await store.remove(retailer);
-      assert.equal(await store.load(retailer), undefined);
-    });
-  }
+/** What the store has of the retailer: nothing, if no set is given. */
+function holds(held?: keyof Sets): Step {
+  return async (store, sets) => assert.deepEqual(await store.load(sets.A.domainPrefix), held && sets[held]);
 }
 
-function sharing(test: ContractTest, make: () => TokenStore | Promise<TokenStore>): void {
-  test("store: two stores on the same place see each other's saves and removals", async () => {
-    const [here, there] = [await make(), await make()];
-    const [first, second] = [newSet(randomRetailer()), newSet(randomRetailer())];
-    const next = newSet(first.domainPrefix);
-    await here.save(first);
-    await there.save(second);
-    assert.deepEqual(await there.load(first.domainPrefix), first);
-    assert.equal(await there.save(next, first), true);
-    assert.equal(await here.save(newSet(first.domainPrefix), first), false);
-    assert.deepEqual(await here.load(first.domainPrefix), next);
-    await here.remove(first.domainPrefix);
-    await here.remove(second.domainPrefix);
-    assert.equal(await there.load(first.domainPrefix), undefined);
-    assert.equal(await there.load(second.domainPrefix), undefined);
-  });
+const removes: Step = (store, { A }) => store.remove(A.domainPrefix);
 
-  test("store: of many saves from two stores that would replace the same version, exactly one saves", async () => {
-    const stores = [await make(), await make()] as const;
-    const first = newSet(randomRetailer());
-    await stores[0].save(first);
-    await assertOneSaves(stores, first);
-    await stores[0].remove(first.domainPrefix);
-  });
+function changed(set: keyof Sets, difference: Partial<TokenSet>): Step {
+  return async (_store, sets) => void Object.assign(sets[set], difference);
 }
 
-async function assertOneSaves(stores: readonly TokenStore[], first: TokenSet): Promise<void> {
-  const rivals = Array.from({ length: 12 }, () => newSet(first.domainPrefix));
+/** The step, on the other store. */
+function there(step: Step): Step {
+  return (store, sets, other) => step(other, sets, store);
+}
+
+async function oneSaves(store: TokenStore, { A }: Sets, other: TokenStore): Promise<void> {
+  const rivals = Array.from({ length: 12 }, () => newSet(A.domainPrefix));
   const saved = await Promise.all(
-    rivals.map((rival, index) => stores[index % stores.length]?.save(rival, first)),
+    rivals.map((rival, index) => (index % 2 === 0 ? store : other).save(rival, A)),
   );
   const winners = rivals.filter((_rival, index) => saved[index] === true);
   assert.equal(winners.length, 1, `${winners.length} of ${rivals.length} saves said that they saved`);
@@ -281,8 +111,126 @@ async function assertOneSaves(stores: readonly TokenStore[], first: TokenSet): P
     saved.every((result) => typeof result === "boolean"),
     "save answers true or false",
   );
-  for (const store of stores) assert.deepEqual(await store.load(first.domainPrefix), winners[0]);
+  for (const each of [store, other]) assert.deepEqual(await each.load(A.domainPrefix), winners[0]);
 }
+
+async function savesAndSpoils(store: TokenStore, { A }: Sets): Promise<void> {
+  const given = structuredClone(A);
+  await store.save(given);
+  spoil(given);
+}
+
+async function loadsAndSpoils(store: TokenStore, { A }: Sets): Promise<void> {
+  spoil((await store.load(A.domainPrefix)) as TokenSet);
+}
+
+async function keepsApart(store: TokenStore, { A }: Sets): Promise<void> {
+  const names = [randomRetailer(), `${A.domainPrefix}-2` as DomainPrefix];
+  const [other, longer] = names.map(newSet) as [TokenSet, TokenSet];
+  for (const set of [A, other, longer]) await store.save(set);
+  for (const set of [A, other, longer]) assert.deepEqual(await store.load(set.domainPrefix), set);
+  await store.remove(A.domainPrefix);
+  const isSaved = await store.save(newSet(other.domainPrefix), A);
+  assert.equal(isSaved, false, "another retailer's version must not count");
+  for (const set of [other, longer]) assert.deepEqual(await store.load(set.domainPrefix), set);
+  await Promise.all(names.map((name) => store.remove(name)));
+}
+
+async function knowsNoConstructor(store: TokenStore): Promise<void> {
+  const real = await store.load("constructor" as DomainPrefix);
+  assert.ok(real === undefined || real.domainPrefix === "constructor", "it is a member of every object");
+}
+
+const VERSION = newLongVersion();
+const LIKE_IT = [VERSION.slice("mark:".length), VERSION.toUpperCase(), `${VERSION} `, VERSION.slice(0, -1)];
+
+const stories: readonly (readonly [name: string, steps: readonly Step[]])[] = [
+  ["a retailer nobody saved loads as undefined", [holds()]],
+  [
+    "a save without `replacing` replaces whatever is stored, and leaves nothing of it behind",
+    [
+      changed("A", { refusedAt: 1_767_000_000_000, limitedUntil: 1_767_000_000_001, scope: "all" }),
+      changed("B", { access: { value: "without an expiry" } }),
+      saves("A"),
+      saves("B"),
+      holds("B"),
+    ],
+  ],
+  ["saving the same set twice is no mistake", [saves("A"), saves("A"), holds("A")]],
+  [
+    "a save with `replacing` saves while the store holds that version",
+    [saves("A"), saves("B", "A"), saves("C", "B"), holds("C")],
+  ],
+  [
+    "a save that would replace an older version says false and changes nothing",
+    [saves("A"), saves("B", "A"), refuses("C", "A"), holds("B")],
+  ],
+  [
+    "a save with `replacing` where nothing is stored says false and stores nothing",
+    [refuses("B", "A"), holds()],
+  ],
+  [
+    "only the version is compared: other fields of `replacing` may differ",
+    [saves("A"), saves("B", ({ A, C }) => ({ ...C, version: A.version })), holds("B")],
+  ],
+  [
+    "the same tokens under another version are not the same set",
+    [saves("A"), refuses("B", ({ A, C }) => ({ ...A, version: C.version })), holds("A")],
+  ],
+  [
+    "every letter of a version is kept and compared",
+    [
+      changed("A", { version: VERSION }),
+      saves("A"),
+      ...LIKE_IT.flatMap((version) => [refuses("B", ({ A }) => ({ ...A, version })), holds("A")]),
+      changed("B", { version: newLongVersion() }),
+      saves("B", "A"),
+      holds("B"),
+    ],
+  ],
+  ["of many saves that would replace the same version, exactly one saves", [saves("A"), oneSaves]],
+  [
+    "a removed retailer loads as undefined and can be saved again",
+    [saves("A"), removes, holds(), saves("B"), holds("B")],
+  ],
+  ["removing a retailer that is not there is no mistake", [removes, holds()]],
+  [
+    "a renewal that was under way does not bring a removed retailer back",
+    [saves("A"), removes, refuses("B", "A"), holds()],
+  ],
+  ["what happens to an object after it was saved does not reach the store", [savesAndSpoils, holds("A")]],
+  [
+    "what happens to a loaded object does not reach the store",
+    [saves("A"), loadsAndSpoils, holds("A"), saves("B", "A")],
+  ],
+  ["retailers do not touch each other", [keepsApart]],
+  ["a retailer may be called constructor, and is asked for only", [knowsNoConstructor]],
+];
+
+const storiesOfTwo: typeof stories = [
+  [
+    "two stores on the same place see each other's saves and removals",
+    [
+      saves("A"),
+      there(holds("A")),
+      there(saves("B", "A")),
+      refuses("C", "A"),
+      holds("B"),
+      removes,
+      there(holds()),
+      there(saves("C")),
+      holds("C"),
+      there(removes),
+      holds(),
+    ],
+  ],
+  [
+    "of many saves from two stores that would replace the same version, exactly one saves",
+    [saves("A"), oneSaves],
+  ],
+];
+
+const aLife: readonly Step[] = [holds(), saves("A"), saves("B", "A"), holds("B"), removes, holds()];
 
 /** The characters of an access token (RFC 6750 2.1, and a few more). */
 const everyVisible = String.fromCharCode(...Array.from({ length: 94 }, (_, index) => index + 33));
