@@ -4,8 +4,6 @@ import { type SqliteDatabase, withBusyRetry } from "./driver.js";
 const BUSY_TIMEOUT_MS = 200;
 /** `PRAGMA synchronous`: 2 is FULL. */
 const FULL = 2;
-/** `PRAGMA secure_delete`: 2 would leave freed pages as they are. */
-const ON = 1;
 
 /** @throws {TypeError} the value is no database, or its driver answers with promises. */
 export function checkDatabase(database: unknown): SqliteDatabase {
@@ -28,9 +26,7 @@ export function prepareConnection(database: SqliteDatabase): void {
   });
   preferWal(database);
   // A removed retailer's refresh token cannot be revoked: without this it stays in the file's free pages.
-  withBusyRetry("set secure_delete", () => {
-    if (pragma(database, "secure_delete") !== ON) database.exec(`PRAGMA secure_delete = ${ON}`);
-  });
+  withBusyRetry("set secure_delete", () => database.exec("PRAGMA secure_delete = ON"));
   // A rotated refresh token cannot be had again, so a save has to outlast a power failure too.
   withBusyRetry("set the durability", () => {
     if ((pragma(database, "synchronous") ?? 0) < FULL) database.exec("PRAGMA synchronous = FULL");

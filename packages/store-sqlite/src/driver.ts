@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type StoreTask, storeFailure } from "@retail-pos/core/authoring";
 
 /** The part of an opened database that is used here. Every synchronous driver has it. */
@@ -117,11 +118,6 @@ export function withBusyRetry<T>(doing: string, work: () => T): T {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
     }
   }
-}
-
-/** Keeps the process alive, because somebody waits for the next try. */
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Whether it is SQLITE_BUSY (5) or SQLITE_LOCKED (6). */

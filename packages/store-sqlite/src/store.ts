@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type DomainPrefix, StoredTokensError, type TokenStore } from "@retail-pos/core";
+import { StoredTokensError, type TokenStore } from "@retail-pos/core";
 import {
   COLUMNS,
   columnOf,
@@ -11,22 +11,27 @@ import {
 } from "@retail-pos/core/authoring";
 import { cutLog, withoutWaiting } from "./connection.js";
 import { type Ask, type SqliteDatabase, write } from "./driver.js";
+import { createTake } from "./lock.js";
 import { claimKey, type Tables } from "./schema.js";
 
 /** Each claim that is won removes at most this many ended ones. */
 const MOST_CLEARED = 1000;
+/** No claim lasts so long: none counts as over before its end. */
+const LONGEST_CLAIM_MS = 1e15;
 
 /**
  * One row per retailer. Each write is one transaction, so that what is stored is always a whole set. A claim is a
  * lease in the lock's table that nobody releases.
  */
 export function createStore(ask: Ask, tables: Tables, database: SqliteDatabase): TokenStore {
-  const { read, put, replace, erase, page, find, take, clear } = createStatements(tables);
+  const { read, put, replace, erase, page, clear } = createStatements(tables);
+  const take = createTake(ask, tables.locks, LONGEST_CLAIM_MS);
   const pages = storePages(`sqlite ${tables.tokens}`);
   return {
     async load(domainPrefix) {
       const { rows } = await ask({ operation: "load", domainPrefix }, read, [domainPrefix]).catch((error) => {
-        throw isTooLarge(error) ? unusable(domainPrefix, "it holds a number that is no instant") : error;
+        if (!isTooLarge(error)) throw error;
+        throw new StoredTokensError("it holds a number that is no instant", { domainPrefix });
       });
       return rows[0] && setInFlatRecord(rows[0]);
     },
@@ -53,16 +58,12 @@ export function createStore(ask: Ask, tables: Tables, database: SqliteDatabase):
       return { retailers, cursor: pages.cursorAt(last) };
     },
     async claim(key, forMs) {
-      const task = { operation: "claim" } as const;
-      const [hash, owner] = [claimKey(key), randomUUID()];
-      // A read first: it waits for no writer.
-      const { rows } = await ask(task, find, () => [hash, owner, Date.now()]);
-      if (rows.length > 0) return false;
-      const { count } = await ask(task, take, () => [hash, owner, Math.ceil(Date.now() + forMs), Date.now()]);
+      const lease = { key: claimKey(key), owner: randomUUID(), leaseMs: forMs };
+      const isWon = await take({ operation: "claim" }, lease);
       // The claim is won also if this is left to the next one.
-      if (count === 1)
+      if (isWon)
         withoutWaiting(database, () => write(database, () => database.prepare(clear).run(Date.now())));
-      return count === 1;
+      return isWon;
     },
   };
 }
@@ -88,11 +89,6 @@ function createStatements({ tokens, locks }: Tables) {
     page: `
       SELECT domain_prefix AS "domainPrefix", ${instants("issuedAt", "expiresAt", "refusedAt")}, scope
       FROM ${tokens} WHERE domain_prefix > ? ORDER BY domain_prefix LIMIT ?`,
-    find: `SELECT 1 FROM ${locks} WHERE key = ? AND owner <> ? AND ends_at > ?`,
-    take: `
-      INSERT INTO ${locks} (key, owner, ends_at) VALUES (?, ?, ?)
-      ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, ends_at = excluded.ends_at
-      WHERE owner = excluded.owner OR ends_at <= ?`,
     clear: `
       DELETE FROM ${locks} WHERE key IN (
         SELECT key FROM ${locks} WHERE key LIKE 'claim:%' AND ends_at <= ? ORDER BY ends_at LIMIT ${MOST_CLEARED})`,
@@ -104,10 +100,6 @@ function instants(...fields: string[]): string {
   const asReal = (column: string, field: string) =>
     `CASE typeof(${column}) WHEN 'integer' THEN CAST(${column} AS REAL) ELSE ${column} END AS "${field}"`;
   return fields.map((field) => asReal(columnOf(field), field)).join(", ");
-}
-
-function unusable(domainPrefix: DomainPrefix, problem: string): StoredTokensError {
-  return new StoredTokensError(problem, { domainPrefix });
 }
 
 /** How `node:sqlite` refuses an integer beyond 2^53. */
