@@ -50,19 +50,13 @@ export function checkKeys(keys: unknown): Keys {
 
 function checkKey(key: unknown, index: number): Keys["first"] {
   const { id, secret } = Object(key) as { id?: unknown; secret?: unknown };
-  return {
-    id: checkId(id, `keys[${index}].id`),
-    secret: checkSecret(secret, `keys[${index}].secret`),
-  };
+  const name = `keys[${index}]`;
+  if (!isKeyId(id)) throw new TypeError(`${name}.id must be a text of 1 to 100 visible ASCII characters`);
+  return { id, secret: checkSecret(secret, `${name}.secret`) };
 }
 
 export function isKeyId(id: unknown): id is string {
   return typeof id === "string" && /^[\x21-\x7e]{1,100}$/.test(id);
-}
-
-function checkId(id: unknown, name: string): string {
-  if (!isKeyId(id)) throw new TypeError(`${name} must be a text of 1 to 100 visible ASCII characters`);
-  return id;
 }
 
 function checkSecret(secret: unknown, name: string): Uint8Array {

@@ -77,11 +77,15 @@ export type UnsealOutcome = "unsealed" | "already" | "changed" | "gone";
  * @throws {TypeError} naming the option that is wrong.
  */
 export function sealedStore(store: TokenStore, options: SealedStoreOptions): SealedStore {
-  checkStore(store);
+  const { load, save, remove } = Object(store) as Record<string, unknown>;
+  if (![load, save, remove].every((method) => typeof method === "function"))
+    throw new TypeError("store must be a token store, with load(), save() and remove()");
   const names = ["keys", "plain"] satisfies (keyof SealedStoreOptions)[];
   refuseMisspelt(options ?? {}, names, { secret: "keys" });
   const keys = checkKeys(options?.keys);
-  const plain = checkPlain(options?.plain);
+  const { plain } = options;
+  if (plain !== undefined && plain !== "write" && plain !== "read")
+    throw new TypeError('plain must be "write" or "read", or left out: then plain records are refused');
   const { seal, open, keyOf } = sealer(keys);
 
   return {
@@ -93,7 +97,11 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
       return open(record, domainPrefix);
     },
     async save(next, replacing) {
-      checkUnsealed(next);
+      // Opened once, what was sealed twice would still be no token.
+      if (isSealed(next))
+        throw new TypeError(
+          `the set of retailer "${next.domainPrefix}" is sealed already; load it from the sealed store`,
+        );
       const record = plain === "write" ? next : await seal(next);
       if (!replacing) return store.save(record);
       // The version tells the two forms apart, and seal() or unseal() may change one into the other between two tries.
@@ -115,29 +123,24 @@ export function sealedStore(store: TokenStore, options: SealedStoreOptions): Sea
     async seal(name) {
       if (plain === "write")
         throw new TypeError('plain is "write": this store saves plain records, and seals none');
-      return (await rewritten(name, true)) ?? "sealed";
+      return rewritten(name, "sealed");
     },
-    ...(plain === "write" && {
-      unseal: async (name: string) => (await rewritten(name, false)) ?? ("unsealed" as const),
-    }),
+    ...(plain === "write" && { unseal: (name: string) => rewritten(name, "unsealed") }),
     ...(store.list && { list: store.list.bind(store) }),
     ...(store.claim && { claim: store.claim.bind(store) }),
   };
 
-  /** Saves a retailer's record in the other form. `undefined` if it did. */
-  async function rewritten(name: string, toSealed: boolean): Promise<Left | undefined> {
+  /** Saves a retailer's record in the other form. */
+  async function rewritten<Form extends "sealed" | "unsealed">(name: string, form: Form) {
     const domainPrefix = parseDomainPrefix(name);
     const record = await store.load(domainPrefix);
     if (!record) return "gone";
     const set = checkTokenSet(await open(record, domainPrefix), domainPrefix);
-    if (isSealed(record) === toSealed) return "already";
-    const next = toSealed ? await seal(set) : set;
-    return (await store.save(next, withoutTokens(record))) ? undefined : "changed";
+    if (isSealed(record) === (form === "sealed")) return "already";
+    const next = form === "sealed" ? await seal(set) : set;
+    return (await store.save(next, withoutTokens(record))) ? form : "changed";
   }
 }
-
-/** What `seal` and `unseal` did not do. */
-type Left = "already" | "changed" | "gone";
 
 function notSealed(domainPrefix: DomainPrefix): StoredTokensError {
   const remedy = "If it was stored before the store was sealed, it only needs sealing: retail-pos seal";
@@ -146,23 +149,4 @@ function notSealed(domainPrefix: DomainPrefix): StoredTokensError {
 
 function isSealed({ version }: TokenSet): boolean {
   return versionBeforeSealing(version) !== undefined;
-}
-
-function checkStore(store: unknown): void {
-  const { load, save, remove } = Object(store) as Record<string, unknown>;
-  if (![load, save, remove].every((method) => typeof method === "function"))
-    throw new TypeError("store must be a token store, with load(), save() and remove()");
-}
-
-/** Opened once, what was sealed twice would still be no token. */
-function checkUnsealed(set: TokenSet): void {
-  if (!isSealed(set)) return;
-  throw new TypeError(
-    `the set of retailer "${set.domainPrefix}" is sealed already; load it from the sealed store`,
-  );
-}
-
-function checkPlain(plain: unknown): SealedStoreOptions["plain"] {
-  if (plain === undefined || plain === "write" || plain === "read") return plain;
-  throw new TypeError('plain must be "write" or "read", or left out: then plain records are refused');
 }

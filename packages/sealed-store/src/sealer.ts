@@ -28,15 +28,10 @@ interface Place {
   readonly part: "access" | "refresh";
 }
 
-/** The protected header: anybody can read it, and only a holder of the key can change it (RFC 7516, 5.1). */
-interface Header {
-  readonly alg: "dir";
-  readonly enc: "A256GCM";
-  readonly kid: string;
-  readonly retailer: string;
-  readonly version: string;
-  readonly part: Place["part"];
-}
+const OPENED_ALGORITHMS = {
+  keyManagementAlgorithms: ["dir"],
+  contentEncryptionAlgorithms: ["A256GCM"],
+};
 
 const inRecord = { access: "access.value", refresh: "refreshToken" } as const;
 
@@ -71,8 +66,9 @@ export function sealer(keys: Keys): Sealer {
 
   async function sealToken(token: string, { domainPrefix, version, part }: Place): Promise<string> {
     const { id: kid, secret } = keys.first;
-    const header: Header = { alg: "dir", enc: "A256GCM", kid, retailer: domainPrefix, version, part };
-    return new CompactEncrypt(Buffer.from(token)).setProtectedHeader({ ...header }).encrypt(secret);
+    // Anybody can read it, and only a holder of the key can change it (RFC 7516, 5.1).
+    const header = { alg: "dir", enc: "A256GCM", kid, retailer: domainPrefix, version, part };
+    return new CompactEncrypt(Buffer.from(token)).setProtectedHeader(header).encrypt(secret);
   }
 
   async function openToken(text: unknown, { domainPrefix, version, part }: Place): Promise<string> {
@@ -84,16 +80,22 @@ export function sealer(keys: Keys): Sealer {
         `is sealed with the key "${kid}", which is not among keys`,
         "Give that key too, behind the first one",
       );
-    const { token, header } =
-      (await decrypted(text as string, secret)) ??
+    // The library does not say why it fails, so that nobody learns from it.
+    const { plaintext, protectedHeader } = await compactDecrypt(
+      String(text),
+      secret,
+      OPENED_ALGORITHMS,
+    ).catch(() =>
       fail(
         `was changed after it was sealed, or the key "${kid}" has another secret now`,
         "Mend the secret if it is wrong; if it is right, logging in again replaces the record",
-      );
-    if (header.retailer !== domainPrefix) fail("was sealed for another retailer");
-    if (header.version !== version) fail("was sealed for another version of the record");
-    if (header.part !== part) fail("was sealed as the other token of the record");
-    return token;
+      ),
+    );
+    const sealedFor: Record<string, unknown> = protectedHeader;
+    if (sealedFor["retailer"] !== domainPrefix) fail("was sealed for another retailer");
+    if (sealedFor["version"] !== version) fail("was sealed for another version of the record");
+    if (sealedFor["part"] !== part) fail("was sealed as the other token of the record");
+    return Buffer.from(plaintext).toString();
   }
 }
 
@@ -123,19 +125,4 @@ function failing(
   return (problem, remedy) => {
     throw new StoredTokensError(`${inRecord[part]} ${problem}`, { domainPrefix }, remedy);
   };
-}
-
-async function decrypted(
-  jwe: string,
-  secret: Uint8Array,
-): Promise<{ token: string; header: Header } | undefined> {
-  try {
-    const { plaintext, protectedHeader } = await compactDecrypt(jwe, secret, {
-      keyManagementAlgorithms: ["dir"],
-      contentEncryptionAlgorithms: ["A256GCM"],
-    });
-    return { token: Buffer.from(plaintext).toString(), header: protectedHeader as unknown as Header };
-  } catch {
-    return undefined; // the library does not say why, so that nobody learns from it
-  }
 }
