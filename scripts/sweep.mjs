@@ -8,7 +8,8 @@ for (const name of readdirSync(packages)) {
   const dist = `${packages}/${name}/dist`;
   if (!existsSync(dist)) continue;
   for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
-    const [, path] = /^(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file) ?? [];
-    if (path !== undefined && !existsSync(`${packages}/${name}/src/${path}.ts`)) rmSync(`${dist}/${file}`);
+    const source = file.replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, ".ts");
+    const isWritten = source !== file || file.endsWith(".json");
+    if (isWritten && !existsSync(`${packages}/${name}/src/${source}`)) rmSync(`${dist}/${file}`);
   }
 }

@@ -27,6 +27,13 @@ export function jsonOf(value: object): string {
   return JSON.stringify(value).replace(/[^\x20-\x7e]/g, escaped);
 }
 
+/** A text with its values: `{name}` stands for one. A value is not searched for names itself. */
+export function filled(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (name, key: string) =>
+    String(Object.hasOwn(values, key) ? values[key] : name),
+  );
+}
+
 /** A stranger's words, safe for a terminal. */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]+/g, "?").slice(0, 300);

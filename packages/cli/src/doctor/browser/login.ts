@@ -1,5 +1,6 @@
 import { Cookie, CookieJar } from "tough-cookie";
-import { type Answer, type Ask, isSilence, type Reply, type Silence } from "./browser-get.js";
+import { type Answer, type Ask, isSilence, type Reply } from "./browser-get.js";
+import type { Silence } from "./silence.js";
 
 /** A login as far as a browser gets before it leaves the application. */
 export interface Login {

@@ -1,13 +1,13 @@
 import { CookieJar } from "tough-cookie";
-import { type Answer, isSilence, type Silence } from "../browser/browser-get.js";
+import { type Answer, isSilence } from "../browser/browser-get.js";
 import { isBare, isSamePage } from "../browser/likeness.js";
 import { isOtherSpelling } from "../browser/login.js";
 import { errorSaid } from "../browser/page-text.js";
 import { shown } from "../browser/shown-address.js";
+import type { Silence } from "../browser/silence.js";
 import { toldFailure } from "../browser/told-failure.js";
 import type { Finding } from "../findings/finding.js";
 import { found } from "../findings/messages.js";
-import { mendOfSilence } from "../findings/silence.js";
 import type { Probe } from "../probe.js";
 import { isClear, ownLogins } from "./own-logins.js";
 
@@ -37,12 +37,10 @@ async function checkSession({ visitAs, hasAccount }: Probe): Promise<Finding | u
   return found("session-store failing", { how, status: bare.status, said });
 }
 
-function silent(reply: Silence): Finding {
-  const isElsewhere = reply.why === "nobody-listens" || reply.why === "unknown-host";
-  const mend = isElsewhere
-    ? "Serve the callback address where the application runs, or configure and register the one it has."
-    : mendOfSilence(reply, "application");
-  return found("callback-route silent", { why: reply.unreachable, mend });
+function silent({ why, unreachable, mends }: Silence): Finding {
+  if (why === "nobody-listens" || why === "unknown-host")
+    return found("callback-route elsewhere", { why: unreachable });
+  return found("callback-route silent", { why: unreachable, mend: mends.application });
 }
 
 async function checkRefusal(probe: Probe, forged: Answer): Promise<Finding> {
@@ -85,18 +83,9 @@ async function isTraded({ visitAs }: Probe, forged: Answer): Promise<boolean> {
 function failed(answer: Answer, isBroken: boolean): Finding {
   const { status } = answer;
   if (isBroken) return found("callback-route unclear", { how: `ends in ${status}` });
-  if (toldFailure(answer) === "no_session") {
-    const mend = "Put the session middleware before the callback's route too.";
-    return found("callback-route failed", { status, said: " The callback has no session.", mend });
-  }
+  if (toldFailure(answer) === "no_session") return found("callback-route no-session", { status });
   const said = errorSaid(answer);
-  const reasons =
-    "the session store, or a state store of the strategy, fails; a custom callback that does not look whether there is a user; a state that is not checked before the code is used";
-  const mend =
-    said === ""
-      ? `Read the application's log. Usual reasons: ${reasons}; no session middleware before the callback's route; an error handler that knows no status.`
-      : `Look for that error in the application's log, which has its place too. Usual reasons: ${reasons}.`;
-  return found("callback-route failed", { status, said, mend });
+  return found(said === "" ? "callback-route failed" : "callback-route failed-aloud", { status, said });
 }
 
 async function checkRedirect(probe: Probe, { url }: Answer, location: URL): Promise<Finding> {

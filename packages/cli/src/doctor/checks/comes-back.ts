@@ -16,13 +16,9 @@ const NAME_A_STORE = "Name a store with --store <domain_prefix>, and one code is
 /** Whether the application knows its own logins again; and if a store was named, what becomes of a code (R2). */
 export async function comesBack(probe: Probe): Promise<Finding[]> {
   if (!probe.request || !probe.callback) return [];
-  const notTried = (why: string) => [found("own-login not-tried", { why }), found("client-secret not-tried")];
-  if (probe.isBroken) return notTried("Fix the problems above first; then run the doctor again.");
+  if (probe.isBroken) return [found("own-login not-tried"), found("client-secret not-tried")];
   const own = await ownLogins(probe);
-  if (!own)
-    return notTried(
-      "Run the doctor again in a while: the callback did not answer, or a limit of the application's was reached.",
-    );
+  if (!own) return [found("own-login not-answered"), found("client-secret not-tried")];
   const isUnknown = isClear(own) && own.knew.some((each) => each !== "known");
   const { domainPrefix } = probe.target;
   if (domainPrefix === undefined)

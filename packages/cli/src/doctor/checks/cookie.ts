@@ -3,7 +3,7 @@ import { Cookie, CookieJar, defaultPath, domainMatch, getPublicSuffix, pathMatch
 import { printable } from "../../terminal/output.js";
 import { type Answer, isSilence } from "../browser/browser-get.js";
 import { asWarning, type Finding } from "../findings/finding.js";
-import { found, LOGIN_LOST, SESSION_LOST } from "../findings/messages.js";
+import { found, type MessageKey, ofSession } from "../findings/messages.js";
 import type { Probe } from "../probe.js";
 
 /** The retailer has to read the consent page, and often to log in at the service first. */
@@ -62,10 +62,8 @@ export async function cookieFindings(
     // Every session library sets HttpOnly, so what is without it beside one that has it is no session.
     const mayBeSession = one.cookie.httpOnly || !hasHttpOnly;
     if (!carriesLogin && !mayBeSession) continue;
-    const troubles = await troublesOf(one, callback, {
-      now,
-      effect: carriesLogin ? LOGIN_LOST : SESSION_LOST,
-    });
+    const lost = await troublesOf(one, callback, now);
+    const troubles = carriesLogin ? lost : lost.map(ofSession);
     findings.push(...(carriesLogin && mayBeSession ? troubles : troubles.map(asWarning)));
     if (mayBeSession && troubles.length === 0) findings.push(...checkMissingSecure(one));
     if (troubles.length === 0) findings.push(found("session-cookie", { name: printable(one.cookie.key) }));
@@ -93,11 +91,7 @@ function cookiesSet(answers: Pages["login"], now: number): CookieFrom[] {
 }
 
 function noCookie({ protocol }: URL): Finding {
-  const withheld =
-    protocol === "https:"
-      ? 'behind a proxy that ends https, let the proxy send X-Forwarded-Proto: https, and set app.set("trust proxy", 1) in Express or app.proxy = true in Koa'
-      : "over plain http, do not set secure: true";
-  return found("session-cookie none", { withheld });
+  return found(protocol === "https:" ? "session-cookie none-over-https" : "session-cookie none");
 }
 
 /** How the account's session cookie was set, nobody sees here; but no cookie of one host reaches any other one. */
@@ -115,17 +109,12 @@ function domainOf({ hostname }: URL): string | undefined {
   return getPublicSuffix(hostname, { allowSpecialUseDomain: false, ignoreError: true }) ?? undefined;
 }
 
-interface Loss {
-  readonly now: number;
-  readonly effect: string;
-}
-
-async function troublesOf(one: CookieFrom, callback: URL, { now, effect }: Loss): Promise<Finding[]> {
+async function troublesOf(one: CookieFrom, callback: URL, now: number): Promise<Finding[]> {
   const { cookie, from, header } = one;
   const name = printable(cookie.key);
   const findings: Finding[] = [];
-  const add = (key: string, values: Record<string, string | number> = {}) =>
-    findings.push(found(key, { name, effect, callback: callback.pathname, ...values }));
+  const add = (key: MessageKey, values: Record<string, string | number> = {}) =>
+    findings.push(found(key, { name, callback: callback.pathname, ...values }));
 
   const bytes = Buffer.byteLength(cookie.key + cookie.value);
   const path = cookie.path ?? defaultPath(from.pathname);
@@ -143,7 +132,7 @@ async function troublesOf(one: CookieFrom, callback: URL, { now, effect }: Loss)
   if (!pathMatch(callback.pathname, path)) add("cookie-path", { path: printable(path) });
   if (cookie.secure && from.protocol === "https:" && callback.protocol === "http:")
     add("cookie-secure not-sent");
-  return [...findings, ...checkLifetime(one, { now, effect })];
+  return [...findings, ...checkLifetime(one, now)];
 }
 
 /** A jar knows which Domain a host may name, all public suffixes, and what a `__Host-` or `__Secure-` cookie needs. */
@@ -163,12 +152,12 @@ function reachesHost({ cookie, from }: CookieFrom, callback: URL): boolean {
   return !isFromThere || domainMatch(callback.hostname, cookie.domain) === true; // a foreign Domain is not kept at all
 }
 
-function checkLifetime({ cookie }: CookieFrom, { now, effect }: Loss): Finding[] {
+function checkLifetime({ cookie }: CookieFrom, now: number): Finding[] {
   const lifetimeMs = cookie.TTL(now);
   if (lifetimeMs >= TIME_ENOUGH_MS) return [];
   const seconds = Math.max(1, Math.ceil(lifetimeMs / 1000));
   const time = `${seconds} ${seconds === 1 ? "second" : "seconds"}`;
-  const finding = found("cookie-lifetime", { name: printable(cookie.key), time, effect });
+  const finding = found("cookie-lifetime", { name: printable(cookie.key), time });
   return [lifetimeMs < HARDLY_TIME_MS ? finding : asWarning(finding)];
 }
 

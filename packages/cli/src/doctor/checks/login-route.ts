@@ -5,7 +5,6 @@ import { isReadableOnTheWay, shown } from "../browser/shown-address.js";
 import { toldFailure } from "../browser/told-failure.js";
 import type { Finding } from "../findings/finding.js";
 import { found } from "../findings/messages.js";
-import { mendOfSilence } from "../findings/silence.js";
 import type { Probe } from "../probe.js";
 
 /** Whether the login route sends the browser to `{auth_url}/connect` (4.1). */
@@ -15,10 +14,8 @@ export function loginRoute({
   hasAccount,
 }: Pick<Probe, "login" | "target" | "hasAccount">): Finding[] {
   const { answers, request, silence } = login;
-  if (silence) {
-    const mend = mendOfSilence(silence, "application");
-    return [found("login-route silent", { why: silence.unreachable, mend })];
-  }
+  if (silence)
+    return [found("login-route silent", { why: silence.unreachable, mend: silence.mends.application })];
   const last = answers.at(-1) as Answer;
   if (!request) return [checkAccounts(answers, hasAccount) ?? wentElsewhere(last, answers.length)];
   return [checkConsentPage(request, target.authUrl), ...checkTransport(last.url), ...checkCaching(last)];
@@ -69,37 +66,14 @@ function wentElsewhere(answer: Answer, count: number): Finding {
 /** An application in development says on its error page why; one in production says it in its log. */
 function failed(answer: Answer, at: string): Finding {
   const said = errorSaid(answer);
-  const [why, mend] = REASONS[toldFailure(answer) ?? ""] ?? [
-    "starting a login fails in the application",
-    said === ""
-      ? `Read the application's log. Usual reasons: ${usualReasons(answer.url)}.`
-      : "Look for that error in the application's log, which has its place too. Usual reasons: the session store, or a state store of the strategy, fails or cannot be reached.",
-  ];
-  return found("login-route failed", { at, why, said, mend });
-}
-
-const REASONS: Readonly<Record<string, readonly [why: string, mend: string]>> = {
-  no_session: [
-    "the login has no session to keep its state in",
-    "Put the session middleware, with its secret, before the login route and the callback. If it is there, its store is not connected, or its cookie is for another path.",
-  ],
-  no_strategy: [
-    "Passport does not know the strategy",
-    "Call passport.use(new RetailPosStrategy(...)) on the same Passport object, and name it as it is registered.",
-  ],
-  callback_not_https: [
-    "the callback address is made from a request that came over plain http",
-    'Behind a proxy that ends TLS, app.set("trust proxy", 1), on Koa app.proxy = true; or configure the callback address in full.',
-  ],
-};
-
-/** Koa's session, and a relative callback address, refuse a request that is not https, or seems not to be. */
-function usualReasons({ protocol }: URL): string {
-  const ofScheme =
-    protocol === "https:"
-      ? 'a proxy that ends TLS, and an application that does not know it: let the proxy send X-Forwarded-Proto: https, and the application trust it, on Koa by app.proxy = true, on Express by app.set("trust proxy", 1)'
-      : "over plain http a cookie marked Secure (Koa), or a relative callback address";
-  return `a session store, or a state store of the strategy, that fails; no session middleware before the login route; a proxy whose application does not run; ${ofScheme}`;
+  const told = toldFailure(answer);
+  if (told === "no_session") return found("login-route no-session", { at, said });
+  if (told === "no_strategy") return found("login-route no-strategy", { at, said });
+  if (told === "callback_not_https") return found("login-route not-https", { at, said });
+  if (said !== "") return found("login-route failed-aloud", { at, said });
+  // Koa's session, and a relative callback address, refuse a request that is not https, or seems not to be.
+  const isHttps = answer.url.protocol === "https:";
+  return found(isHttps ? "login-route failed-over-https" : "login-route failed", { at });
 }
 
 function checkTransport(url: URL): Finding[] {

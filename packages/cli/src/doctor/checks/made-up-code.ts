@@ -1,9 +1,9 @@
 import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
 import { isSamePage } from "../browser/likeness.js";
 import { errorSaid } from "../browser/page-text.js";
-import { toldFailure } from "../browser/told-failure.js";
+import { type ToldFailure, toldFailure } from "../browser/told-failure.js";
 import type { Finding } from "../findings/finding.js";
-import { found } from "../findings/messages.js";
+import { found, type MessageKey } from "../findings/messages.js";
 
 /** What the application answers to others, to compare with. */
 export interface OtherAnswers {
@@ -31,7 +31,7 @@ export function madeUpCode(reply: Reply, others: OtherAnswers): Finding[] {
   return [found("made-up-code-answer", { status, said: errorSaid(reply) })];
 }
 
-const OF_WORDS: Readonly<Record<string, string>> = {
+const OF_WORDS: Partial<Readonly<Record<ToldFailure, MessageKey>>> = {
   code_refused: "client-secret code_refused",
   client_refused: "client-secret client_refused",
   rate_limited: "client-secret rate_limited",
@@ -47,7 +47,7 @@ function isPageForErrors(reply: Answer, { failed, refused }: OtherAnswers): bool
 }
 
 /** By the library's statuses. `code_refused` and `retailer_not_accepted` have one status. */
-function messageOf({ status, headers }: Answer): string | undefined {
+function messageOf({ status, headers }: Answer): MessageKey | undefined {
   if (status === 429 || (status === 503 && headers.has("retry-after"))) return "client-secret rate_limited";
   if (status === 502 || status === 504) return "base-url";
   if (status === 503) return "token-store";

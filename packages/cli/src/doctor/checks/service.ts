@@ -2,8 +2,7 @@ import { printable } from "../../terminal/output.js";
 import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
 import { isReadableOnTheWay, shown } from "../browser/shown-address.js";
 import type { Finding } from "../findings/finding.js";
-import { found } from "../findings/messages.js";
-import { mendOfSilence } from "../findings/silence.js";
+import { found, type MessageKey } from "../findings/messages.js";
 import type { Probe } from "../probe.js";
 
 /** What the service says to the authorization request: the first thing a retailer sees of it. */
@@ -15,8 +14,7 @@ export async function service({ request, ask, isBroken }: Probe): Promise<Findin
 
 /** @param isBroken a problem of the request itself was found: then the service's refusal has its reason. */
 export function consentPage(reply: Reply, query: URLSearchParams, isBroken: boolean): Finding {
-  if (isSilence(reply))
-    return found("service silent", { why: reply.unreachable, mend: mendOfSilence(reply, "service") });
+  if (isSilence(reply)) return found("service silent", { why: reply.unreachable, mend: reply.mends.service });
   const { status, location } = reply;
   const error = location?.searchParams.get("error");
   if (location && error && shown(location) === callbackIn(query)) return sentBack(location, error, query);
@@ -36,45 +34,23 @@ function sentBack({ searchParams: said }: URL, error: string, query: URLSearchPa
   const isOurs = said.get("state") === query.get("state"); // else anybody may have written it
   const words = isOurs ? printable(said.get("error_description") ?? "") : "";
   const how = `error=${printable(error)}${words && ` (${words})`}`;
-  const back = `The service sends the browser back at once, with ${how}.`;
   if (error === "server_error" || error === "temporarily_unavailable")
     return found("service failing", { how: `it sends the browser back with ${how}` });
-  if (error !== "invalid_scope" && error !== "access_denied")
-    return found("consent-page sent-back", { back });
-  const [why, mend] = query.get("scope")
-    ? [
-        "It does not grant the scope that the login names.",
-        "Compare the scope that the application sends, word by word, with those that it is registered for.",
-      ]
-    : [
-        "The login names no scope, which some services demand.",
-        'Name the scopes that the service wants: scope: "..." in the options of retailPos() or of the strategy (RETAIL_POS_SCOPE with settingsFromEnv).',
-      ];
-  return found("scope", { back, why, mend });
+  if (error !== "invalid_scope" && error !== "access_denied") return found("consent-page sent-back", { how });
+  return found(query.get("scope") ? "scope not-granted" : "scope none", { how });
 }
 
 function refused({ status, url, text }: Answer, isBroken: boolean): Finding {
   const at = `${shown(url)} answers ${status}`;
   if (status === 404 || status === 405 || status === 410) return found("consent-page missing", { at });
-  if (isBroken)
-    return found("consent-page refused", {
-      at,
-      said: "",
-      mend: "Fix the problems above; they are the reason.",
-    });
-  const named = Object.keys(MENDS).filter((name) => text.includes(name));
-  const only = named.length === 1 ? named[0] : undefined;
-  const said = only === undefined ? "" : ` Its page speaks of ${only}.`;
-  const mend =
-    (only && MENDS[only]) ??
-    "Open the login in a browser and read what the page says; mostly client_id or redirect_uri is not as registered.";
-  return found("consent-page refused", { at, said, mend });
+  if (isBroken) return found("consent-page refused-after-problems", { at });
+  const named = NAMED.filter(([name]) => text.includes(name));
+  return found(named.length === 1 && named[0] ? named[0][1] : "consent-page refused", { at });
 }
 
-/** By the one parameter that the service's page names. */
-const MENDS: Readonly<Record<string, string>> = {
-  redirect_uri:
-    "Compare the callback address with the registered one letter by letter; --callback <registered address> lets the doctor do it.",
-  client_id: "Copy the client_id from the application's registration.",
-  scope: "Name the scopes that the service wants as scope.",
-};
+/** The parameters that the service's page may name. */
+const NAMED: readonly [parameter: string, message: MessageKey][] = [
+  ["redirect_uri", "consent-page redirect-uri"],
+  ["client_id", "consent-page client-id"],
+  ["scope", "consent-page scope"],
+];
