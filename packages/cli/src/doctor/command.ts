@@ -65,9 +65,7 @@ async function doctor(args: string[], { env, stdout, time }: Terminal): Promise<
   // Before it is done, since it counts towards the store's rate limit. Machines find it among the findings.
   if (target.domainPrefix !== undefined && !values.json) stdout.write(announcement(target.domainPrefix));
   const groups = await diagnose(target);
-  const colour = stdout.isTTY === true && stdout.hasColors?.() === true;
-  const columns = Math.min(stdout.columns ?? 100, 100);
-  stdout.write(values.json ? jsonReport(groups) : textReport(shown(url), groups, { colour, columns }));
+  stdout.write(values.json ? jsonReport(groups) : textReport(shown(url), groups, stdout));
   return count(groups, "problem") > 0 ? 1 : 0;
 }
 

@@ -22,9 +22,15 @@ const groups: Group[] = [
   },
 ];
 const address = "https://app.example.com/login";
+const terminal = (columns: number, isColoured = false) => ({
+  columns,
+  isTTY: true,
+  hasColors: () => isColoured,
+  write: () => true,
+});
 
 test("people read groups, sentences, and a sum", () => {
-  expect(textReport(address, groups, { colour: false, columns: 44 })).toBe(`
+  expect(textReport(address, groups, terminal(44))).toBe(`
 The login at https://app.example.com/login
 
 One
@@ -48,24 +54,20 @@ Problems: 1. Warnings: 1. Skipped: 1.
 
 test("where nothing was found, it says what it cannot see", () => {
   const clean: Group[] = [{ title: "One", findings: [ok("a", "All is well.")] }];
-  const text = textReport(address, clean, { colour: false, columns: 60 });
+  const text = textReport(address, clean, terminal(60));
   const [, closing] = text.split("All is well.\n\n");
   expect(closing).toMatch(/^Nothing found .*\.\nWhat happens after a real approval cannot be seen/);
   expect(closing?.split("\n").every((line) => line.length <= 60)).toBe(true);
 });
 
 test("colours add nothing but colours", () => {
-  const paper = { colour: false, columns: 80 };
-  const coloured = textReport(address, groups, { ...paper, colour: true });
+  const coloured = textReport(address, groups, terminal(80, true));
   expect(coloured).toContain("\u001b[31mproblem");
-  expect(stripVTControlCharacters(coloured)).toBe(textReport(address, groups, paper));
+  expect(stripVTControlCharacters(coloured)).toBe(textReport(address, groups, terminal(80)));
 });
 
 test("a word longer than the line stays whole", () => {
-  const text = textReport(address, [{ title: "One", findings: [ok("a", `See ${address}`)] }], {
-    colour: false,
-    columns: 20,
-  });
+  const text = textReport(address, [{ title: "One", findings: [ok("a", `See ${address}`)] }], terminal(20));
   expect(text).toContain(`\n            ${address}\n`);
 });
 

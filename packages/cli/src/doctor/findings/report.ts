@@ -1,35 +1,29 @@
-import { styleText } from "node:util";
-import { jsonOf } from "../../terminal/output.js";
+import { type Colour, coloured, jsonOf } from "../../terminal/output.js";
+import type { World } from "../../terminal/world.js";
 import type { Finding, Group, Level } from "./finding.js";
 
-export interface Paper {
-  /** Whether the reader sees colours. */
-  readonly colour: boolean;
-  /** Characters in a line. */
-  readonly columns: number;
-}
-
-type Colour = "green" | "yellow" | "red" | "gray";
+type Stream = World["stdout"];
 const colours: Record<Level, Colour> = { ok: "green", warning: "yellow", problem: "red", skipped: "gray" };
 /** Of every line but the titles; the level stands in it. */
 const indent = 12;
 
 /** For people. */
-export function textReport(address: string, groups: readonly Group[], paper: Paper): string {
+export function textReport(address: string, groups: readonly Group[], stdout: Stream): string {
+  const columns = Math.min(stdout.columns ?? 100, 100);
   const sections = groups.map(({ title, findings }) =>
-    [styled("bold", title, paper), ...findings.flatMap((finding) => linesOf(finding, paper))].join("\n"),
+    [coloured(stdout, "bold", title), ...findings.flatMap((each) => linesOf(each, stdout, columns))].join(
+      "\n",
+    ),
   );
-  return `\nThe login at ${address}\n\n${sections.join("\n\n")}\n\n${summary(groups, paper)}\n`;
+  return `\nThe login at ${address}\n\n${sections.join("\n\n")}\n\n${summary(groups, columns)}\n`;
 }
 
 /** For machines: one line of JSON for each finding. */
 export function jsonReport(groups: readonly Group[]): string {
   const lines = groups.flatMap(({ title, findings }) =>
-    findings.map(({ check, level, message, effect, mend }) =>
-      jsonOf({ level, message, effect, mend, group: title, check }),
-    ),
+    findings.map((finding) => `${jsonOf({ group: title, ...finding })}\n`),
   );
-  return lines.map((line) => `${line}\n`).join("");
+  return lines.join("");
 }
 
 export function count(groups: readonly Group[], level: Level): number {
@@ -40,7 +34,7 @@ export function count(groups: readonly Group[], level: Level): number {
 const unseen =
   "What happens after a real approval cannot be seen from outside: whether verify lets the retailer in, whether the tokens can be stored, and whether passport.session(), serializeUser and deserializeUser keep the retailer logged in. If a login fails all the same, the application's log says why.";
 
-function summary(groups: readonly Group[], { columns }: Paper): string {
+function summary(groups: readonly Group[], columns: number): string {
   const [problems, warnings, skipped] = (["problem", "warning", "skipped"] as const).map((level) =>
     count(groups, level),
   );
@@ -52,10 +46,10 @@ function summary(groups: readonly Group[], { columns }: Paper): string {
   return [sum, ...(isClean ? wrapped(unseen, columns) : [])].join("\n");
 }
 
-function linesOf({ level, message, effect, mend }: Finding, paper: Paper): string[] {
+function linesOf({ level, message, effect, mend }: Finding, stdout: Stream, columns: number): string[] {
   const sentences = [message, effect, mend && `Fix: ${mend}`].filter((sentence) => sentence !== undefined);
-  const lines = sentences.flatMap((sentence) => wrapped(sentence, paper.columns - indent));
-  const label = styled(colours[level], level.padEnd(indent - 2), paper);
+  const lines = sentences.flatMap((sentence) => wrapped(sentence, columns - indent));
+  const label = coloured(stdout, colours[level], level.padEnd(indent - 2));
   return lines.map((line, index) => (index === 0 ? `  ${label}${line}` : " ".repeat(indent) + line));
 }
 
@@ -69,9 +63,4 @@ function wrapped(text: string, width: number): string[] {
     else lines.push(word);
   }
   return lines;
-}
-
-function styled(format: Colour | "bold", text: string, { colour }: Paper): string {
-  // Who knows the stream has decided whether to colour.
-  return colour ? styleText(format, text, { validateStream: false }) : text;
 }
