@@ -1,13 +1,7 @@
 import type { CookieJar } from "tough-cookie";
 import { realTime, type Time } from "../terminal/time.js";
 import { type Ask, asker, type Reply } from "./browser/browser-get.js";
-import {
-  approvedCallback,
-  declinedCallback,
-  failedCallback,
-  forgedState,
-  malformedCallback,
-} from "./browser/callback-addresses.js";
+import { callbackAddress, forgedState, type Way } from "./browser/callback-addresses.js";
 import { cookieJar, type Login, startLogin, visit } from "./browser/login.js";
 import { isWebAddress } from "./browser/shown-address.js";
 
@@ -30,15 +24,8 @@ export interface Target {
   readonly time?: Time | undefined;
 }
 
-/** The callback as it is visited by somebody who cannot be let in. */
-export type Stranger =
-  | "forged"
-  | "forged again"
-  | "declined"
-  | "failed"
-  | "failed again"
-  | "malformed"
-  | "nowhere";
+/** The callback as it is visited by somebody who cannot be let in; or an address that is not there. */
+export type Stranger = Way | "forged again" | "failed again" | "nowhere";
 
 /** Visits the application, each address once, and remembers what it answered. */
 export interface Probe {
@@ -88,13 +75,9 @@ export async function newProbe(target: Target): Promise<Probe> {
   };
 }
 
-/** Without a name, it is of a retailer that there is not. */
-function addressOf(stranger: Stranger, callback: URL, domainPrefix = "retail-pos-doctor"): URL {
+function addressOf(stranger: Stranger, callback: URL, domainPrefix: string | undefined): URL {
   if (stranger === "nowhere") return new URL(`/${forgedState()}`, callback);
-  if (stranger === "declined") return declinedCallback(callback);
-  if (stranger === "malformed") return malformedCallback(callback, domainPrefix);
-  if (stranger.startsWith("failed")) return failedCallback(callback, forgedState());
-  return approvedCallback(callback, domainPrefix, forgedState());
+  return callbackAddress(callback, stranger.replace(" again", "") as Way, { domainPrefix });
 }
 
 function webAddress(text: string | undefined): URL | undefined {

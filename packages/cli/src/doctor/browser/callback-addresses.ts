@@ -8,33 +8,34 @@ export function forgedState(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** The callback of somebody who approved (2.3), with a code that was never issued. */
-export function approvedCallback(callback: URL, domainPrefix: string, state: string): URL {
-  return withQuery(callback, { code: MADE_UP, domain_prefix: domainPrefix, state });
+/** How a browser comes to the callback without an approval. */
+export type Way = "forged" | "declined" | "failed" | "malformed";
+
+interface Whose {
+  readonly domainPrefix?: string | undefined;
+  readonly state?: string;
 }
 
-/** The callback of somebody who declined (2.3). */
-export function declinedCallback(callback: URL): URL {
-  return withQuery(callback, { error: "access_denied" });
-}
-
-/**
- * A callback with an error that is no decline (RFC 6749, 4.1.2.1). The strategy and `@retail-pos/login` check its
- * state, spend no login and send no token request, so it shows whether a state is known and costs nothing.
- */
-export function failedCallback(callback: URL, state: string): URL {
-  return withQuery(callback, { error: "server_error", error_description: MADE_UP, state });
-}
-
-/** A callback that no service sends. The strategy and `@retail-pos/login` answer 400 before they look at the state. */
-export function malformedCallback(callback: URL, domainPrefix: string): URL {
-  const url = approvedCallback(callback, domainPrefix, forgedState());
-  url.searchParams.append("code", `${MADE_UP}-again`);
-  return url;
-}
-
-function withQuery(callback: URL, parameters: Record<string, string>): URL {
+/** Without a domain prefix it is of a retailer that there is not, and without a state of a login that there is not. */
+export function callbackAddress(
+  callback: URL,
+  way: Way,
+  { domainPrefix = "retail-pos-doctor", state = forgedState() }: Whose = {},
+): URL {
+  const approved = { code: MADE_UP, domain_prefix: domainPrefix, state };
+  const parameters: Record<Way, Record<string, string>> = {
+    // Somebody approved (2.3), but the code was never issued.
+    forged: approved,
+    // No service sends two codes. The strategy and `@retail-pos/login` answer 400 before they look at the state.
+    malformed: approved,
+    // Somebody declined (2.3).
+    declined: { error: "access_denied" },
+    // An error that is no decline (RFC 6749, 4.1.2.1). The strategy and `@retail-pos/login` check its state, spend no
+    // login and send no token request, so it shows whether a state is known and costs nothing.
+    failed: { error: "server_error", error_description: MADE_UP, state },
+  };
   const url = new URL(callback);
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
+  for (const [name, value] of Object.entries(parameters[way])) url.searchParams.append(name, value);
+  if (way === "malformed") url.searchParams.append("code", `${MADE_UP}-again`);
   return url;
 }

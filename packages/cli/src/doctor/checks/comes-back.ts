@@ -1,6 +1,6 @@
 import { Cookie } from "tough-cookie";
 import { type Answer, asker, isSilence, type Reply } from "../browser/browser-get.js";
-import { approvedCallback } from "../browser/callback-addresses.js";
+import { callbackAddress } from "../browser/callback-addresses.js";
 import { type Login, visit } from "../browser/login.js";
 import type { Finding } from "../findings/finding.js";
 import { found } from "../findings/messages.js";
@@ -43,11 +43,10 @@ async function tryCode(probe: Probe, own: OwnLogins, domainPrefix: string): Prom
   const strangers = [await probe.visitAs("forged"), await probe.visitAs("forged again")];
   if (strangers.some(isSilence)) return [checkOwnLogins(own, "")];
   const refused = strangers as [Answer, Answer];
-  const first = await comeBackWithCode(probe, "first", domainPrefix);
+  const first = await comeBackWithCode(probe, 4, domainPrefix);
   const pauseMs = first && pauseIn(first.reply);
   if (pauseMs !== undefined) await probe.time.pause(pauseMs);
-  const tried =
-    pauseMs === undefined ? first : ((await comeBackWithCode(probe, "second", domainPrefix)) ?? first);
+  const tried = pauseMs === undefined ? first : ((await comeBackWithCode(probe, 5, domainPrefix)) ?? first);
   if (!tried) return [checkOwnLogins(own, "")];
 
   const { reply, login } = tried;
@@ -60,16 +59,15 @@ async function tryCode(probe: Probe, own: OwnLogins, domainPrefix: string): Prom
   return [sent, ...known, ...madeUpCode(reply, { failed: own.known, refused })];
 }
 
-async function comeBackWithCode(
-  { callback, timeoutMs, time, loginOf }: Probe,
-  which: "first" | "second",
-  store: string,
-) {
-  const login = await loginOf(which === "first" ? 4 : 5); // those before came back already
+/** @param number of the login; those below 4 came back already. */
+async function comeBackWithCode(probe: Probe, number: 4 | 5, domainPrefix: string) {
+  const { callback, timeoutMs, time } = probe;
+  const login = await probe.loginOf(number);
   const state = login.request?.searchParams.get("state");
   if (!state) return undefined;
   const ask = asker(timeoutMs + TOKEN_REQUEST_MS, time);
-  return { login, reply: await visit(ask, approvedCallback(callback as URL, store, state), login.jar) };
+  const address = callbackAddress(callback as URL, "forged", { domainPrefix, state });
+  return { login, reply: await visit(ask, address, login.jar) };
 }
 
 /** A login's own cookie is removed once the login is known, however it ends. */

@@ -1,6 +1,6 @@
 import { Cookie } from "tough-cookie";
 import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
-import { failedCallback } from "../browser/callback-addresses.js";
+import { callbackAddress } from "../browser/callback-addresses.js";
 import { differsFrom, isBare } from "../browser/likeness.js";
 import { type Login, startLogin, visit } from "../browser/login.js";
 import { type ToldFailure, toldFailure } from "../browser/told-failure.js";
@@ -46,7 +46,7 @@ async function lookAtOwnLogins(probe: Probe): Promise<OwnLogins | undefined> {
     const own = await loginOf(count);
     const state = own.request?.searchParams.get("state");
     if (!state) break;
-    const comeBack = () => visit(ask, failedCallback(callback as URL, state), own.jar);
+    const comeBack = () => visit(ask, callbackAddress(callback as URL, "failed", { state }), own.jar);
     const first = await comeBack();
     // Once more: behind several processes that take turns, it may be known now and then.
     const tries = judge(first, baseline) === "known" ? [first] : [first, await comeBack()];
