@@ -4,7 +4,7 @@ import { cookie } from "./checks/cookie.js";
 import { loginRoute } from "./checks/login-route.js";
 import { request } from "./checks/request.js";
 import { service } from "./checks/service.js";
-import { type Finding, type Group, hasProblem } from "./findings/finding.js";
+import type { Finding, Group } from "./findings/finding.js";
 import { newProbe, type Probe, type Target } from "./probe.js";
 
 /** Each looks at one place of the login, in the order in which a browser comes there. */
@@ -29,7 +29,7 @@ export async function diagnose(target: Target): Promise<Group[]> {
     const findings = await check(probe);
     if (findings.length > 0) groups.push({ title, findings });
     // The service may be down, and the application well.
-    if (check !== service) probe.isBroken ||= hasProblem(findings);
+    if (check !== service) probe.isBroken ||= findings.some(({ level }) => level === "problem");
   }
   return groups;
 }

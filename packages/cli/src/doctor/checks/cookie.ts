@@ -52,7 +52,9 @@ export async function cookieFindings(
   { now, hasAccount, start }: Circumstances,
 ): Promise<Finding[]> {
   const ofLogin = cookiesSet(pages.login, now);
-  if (ofLogin.length === 0) return [hasAccount ? checkHosts(start, callback) : noCookie(callback)];
+  if (ofLogin.length === 0 && hasAccount) return [checkHosts(start, callback)];
+  if (ofLogin.length === 0)
+    return [found(callback.protocol === "https:" ? "session-cookie none-over-https" : "session-cookie none")];
   const isLoginApart = ofLogin.some(({ cookie }) => OF_A_LOGIN.test(cookie.key));
   const hasHttpOnly = ofLogin.some(({ cookie }) => cookie.httpOnly);
   const findings: Finding[] = [];
@@ -65,8 +67,11 @@ export async function cookieFindings(
     const lost = await troublesOf(one, callback, now);
     const troubles = carriesLogin ? lost : lost.map(ofSession);
     findings.push(...(carriesLogin && mayBeSession ? troubles : troubles.map(asWarning)));
-    if (mayBeSession && troubles.length === 0) findings.push(...checkMissingSecure(one));
-    if (troubles.length === 0) findings.push(found("session-cookie", { name: printable(one.cookie.key) }));
+    const [name, isOverHttps] = [printable(one.cookie.key), one.from.protocol === "https:"];
+    if (troubles.length > 0) continue;
+    if (mayBeSession && isOverHttps && !one.cookie.secure)
+      findings.push(found("cookie-secure missing", { name }));
+    findings.push(found("session-cookie", { name }));
   }
   return findings;
 }
@@ -88,10 +93,6 @@ function cookiesSet(answers: Pages["login"], now: number): CookieFrom[] {
   return [...byName.values()].filter(
     ({ cookie: { key } }) => !(key.endsWith(".sig") && byName.has(key.slice(0, -4))),
   );
-}
-
-function noCookie({ protocol }: URL): Finding {
-  return found(protocol === "https:" ? "session-cookie none-over-https" : "session-cookie none");
 }
 
 /** How the account's session cookie was set, nobody sees here; but no cookie of one host reaches any other one. */
@@ -132,7 +133,12 @@ async function troublesOf(one: CookieFrom, callback: URL, now: number): Promise<
   if (!pathMatch(callback.pathname, path)) add("cookie-path", { path: printable(path) });
   if (cookie.secure && from.protocol === "https:" && callback.protocol === "http:")
     add("cookie-secure not-sent");
-  return [...findings, ...checkLifetime(one, now)];
+  const lifetimeMs = cookie.TTL(now);
+  const seconds = Math.max(1, Math.ceil(lifetimeMs / 1000));
+  const time = `${seconds} ${seconds === 1 ? "second" : "seconds"}`;
+  if (lifetimeMs < HARDLY_TIME_MS) add("cookie-lifetime", { time });
+  else if (lifetimeMs < TIME_ENOUGH_MS) add("cookie-lifetime short", { time });
+  return findings;
 }
 
 /** A jar knows which Domain a host may name, all public suffixes, and what a `__Host-` or `__Secure-` cookie needs. */
@@ -150,18 +156,4 @@ function reachesHost({ cookie, from }: CookieFrom, callback: URL): boolean {
   if (!cookie.domain) return from.hostname === callback.hostname;
   const isFromThere = domainMatch(from.hostname, cookie.domain);
   return !isFromThere || domainMatch(callback.hostname, cookie.domain) === true; // a foreign Domain is not kept at all
-}
-
-function checkLifetime({ cookie }: CookieFrom, now: number): Finding[] {
-  const lifetimeMs = cookie.TTL(now);
-  if (lifetimeMs >= TIME_ENOUGH_MS) return [];
-  const seconds = Math.max(1, Math.ceil(lifetimeMs / 1000));
-  const time = `${seconds} ${seconds === 1 ? "second" : "seconds"}`;
-  const finding = found("cookie-lifetime", { name: printable(cookie.key), time });
-  return [lifetimeMs < HARDLY_TIME_MS ? finding : asWarning(finding)];
-}
-
-function checkMissingSecure({ cookie, from }: CookieFrom): Finding[] {
-  const isMissing = from.protocol === "https:" && !cookie.secure;
-  return isMissing ? [found("cookie-secure missing", { name: printable(cookie.key) })] : [];
 }

@@ -24,15 +24,14 @@ function checkParameters(query: URLSearchParams, clientId: string | undefined): 
   const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   const [type, sent] = [query.get("response_type"), query.get("client_id")];
   const findings: Finding[] = [];
-  if (missing.length > 0)
-    findings.push(found("authorization-request missing", { names: missing.join(" and no ") }));
+  const add = (...finding: Parameters<typeof found>) => findings.push(found(...finding));
+  if (missing.length > 0) add("authorization-request missing", { names: missing.join(" and no ") });
   if (repeated.length > 0)
-    findings.push(found("authorization-request repeated", { names: printable(repeated.join(" and ")) }));
-  if (type && type !== "code")
-    findings.push(found("authorization-request no-code", { type: printable(type) }));
+    add("authorization-request repeated", { names: printable(repeated.join(" and ")) });
+  if (type && type !== "code") add("authorization-request no-code", { type: printable(type) });
   if (sent && clientId !== undefined && sent !== clientId)
-    findings.push(found("client-id", { sent: printable(sent), expected: printable(clientId) }));
-  if (query.has("client_secret")) findings.push(found("client-secret-shown"));
+    add("client-id", { sent: printable(sent), expected: printable(clientId) });
+  if (query.has("client_secret")) add("client-secret-shown");
   return findings.length > 0 ? findings : [found("authorization-request")];
 }
 

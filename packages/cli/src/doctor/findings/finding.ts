@@ -19,10 +19,6 @@ export interface Group {
   readonly findings: readonly Finding[];
 }
 
-export function hasProblem(findings: readonly Finding[]): boolean {
-  return findings.some(({ level }) => level === "problem");
-}
-
 export function asWarning(finding: Finding): Finding {
   return { ...finding, level: finding.level === "problem" ? "warning" : finding.level };
 }
