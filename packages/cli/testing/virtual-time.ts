@@ -2,6 +2,8 @@ import type { Time } from "../src/terminal/time.js";
 
 /** Time that passes only if somebody lets it pass: a pause of the doctor, or an application that takes its time. */
 export interface VirtualTime extends Time {
+  /** Milliseconds that have passed. */
+  elapsed(): number;
   /** Lets so many milliseconds pass at once; whatever is due by then happens. */
   pass(ms: number): void;
   /** Runs the work when so many milliseconds have passed. */

@@ -1,5 +1,5 @@
 import { domainPrefixesIn, readArguments, wholeNumberIn } from "../terminal/arguments.js";
-import type { Terminal, World } from "../terminal/world.js";
+import type { Terminal } from "../terminal/world.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 import { isReadableOnTheWay, isWebAddress, shown } from "./browser/shown-address.js";
 import { diagnose } from "./doctor.js";
@@ -81,7 +81,7 @@ function stopped(signal: AbortSignal): Promise<never> {
 }
 
 /** As developer tools copy it, with or without the header's name. */
-function cookiesFrom(named: string | undefined, env: World["env"], url: URL): string | undefined {
+function cookiesFrom(named: string | undefined, env: Terminal["env"], url: URL): string | undefined {
   if (named === undefined) return undefined;
   if (!/^[A-Za-z_]\w*$/.test(named))
     // a cookie in the place of the name is not repeated
@@ -102,7 +102,7 @@ function cookiesFrom(named: string | undefined, env: World["env"], url: URL): st
 /** What stands between semicolons (RFC 6265, 4.2.1, with the wider alphabet that browsers send). */
 const COOKIE = /^[!-:<>-~]+=[ -:<-~]*$/;
 
-function addressFrom(env: World["env"], name: string): string | undefined {
+function addressFrom(env: Terminal["env"], name: string): string | undefined {
   return addressIn(name, env[name] || undefined);
 }
 

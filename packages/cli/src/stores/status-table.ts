@@ -1,7 +1,7 @@
 import type { RetailerStatus } from "@retail-pos/core";
 import { type Colour, coloured, print } from "../terminal/output.js";
 import { closeTime, isoTime, lengthOf, localTime } from "../terminal/times.js";
-import type { World } from "../terminal/world.js";
+import type { Terminal } from "../terminal/world.js";
 
 /** Shows retailers, one on a line. */
 export interface StatusTable {
@@ -22,7 +22,7 @@ type Row = readonly [retailer: string, issued: string, token: string, colour: Co
  * For people on a terminal columns with local times; for a pipe a line with tabs between retailer, state, and the
  * instants of issue, expiry and refusal in ISO 8601, or "-".
  */
-export function statusTable(world: Pick<World, "stdout">, now: number): StatusTable {
+export function statusTable(world: Pick<Terminal, "stdout">, now: number): StatusTable {
   if (world.stdout.isTTY !== true) {
     return {
       row: (status, unreadable) => print(world, fieldsOf(status, unreadable, now).join("\t")),

@@ -1,14 +1,13 @@
 import { styleText } from "node:util";
-import type { World } from "./world.js";
+import type { Stream, Terminal } from "./world.js";
 
-type Stream = World["stdout"] | World["stderr"];
 export type Colour = "green" | "yellow" | "red" | "gray" | "bold";
 
 /**
  * Prints one line on standard output, and waits until it is written, or cannot be: a million lines are never in memory
  * at once. An error is told to whoever listens to the stream.
  */
-export function print({ stdout }: Pick<World, "stdout">, line: string): Promise<void> {
+export function print({ stdout }: Pick<Terminal, "stdout">, line: string): Promise<void> {
   return new Promise((resolve) => {
     stdout.write(`${line}\n`, () => resolve());
   });

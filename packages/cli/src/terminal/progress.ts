@@ -1,4 +1,4 @@
-import type { World } from "./world.js";
+import type { Terminal } from "./world.js";
 
 /** One line on a terminal that says how far a command is, written over and over. */
 export interface Progress {
@@ -12,7 +12,7 @@ const EVERY_MS = 100;
 const CLEAR_LINE = "\r\u001b[2K";
 
 /** On anything but a terminal it shows nothing. */
-export function progressOn({ stderr }: Pick<World, "stderr">, clock: () => number): Progress {
+export function progressOn({ stderr }: Pick<Terminal, "stderr">, clock: () => number): Progress {
   if (stderr.isTTY !== true) return { show() {}, clear() {} };
   let [shownAt, isShown] = [Number.NEGATIVE_INFINITY, false];
   return {

@@ -2,8 +2,6 @@ import { setTimeout } from "node:timers/promises";
 
 /** How time passes for a command that waits. */
 export interface Time {
-  /** Milliseconds since some moment; setting the clock does not change it. */
-  elapsed(): number;
   /** Resolves after so many milliseconds. */
   pause(ms: number): Promise<void>;
   /** A signal that is aborted after so many milliseconds, with a `TimeoutError`. */
@@ -11,7 +9,6 @@ export interface Time {
 }
 
 export const realTime: Time = {
-  elapsed: () => performance.now(),
   pause: (ms) => setTimeout(ms),
   timeout: (ms) => AbortSignal.timeout(ms),
 };

@@ -1,17 +1,15 @@
 import type { Time } from "./time.js";
 
 /** Where a command writes. */
-export interface World {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: Pick<NodeJS.WriteStream, "write" | "columns"> &
-    Partial<Pick<NodeJS.WriteStream, "isTTY" | "hasColors">>;
-  readonly stderr: Pick<NodeJS.WriteStream, "write"> &
-    Partial<Pick<NodeJS.WriteStream, "isTTY" | "hasColors">>;
-}
+export type Stream = Pick<NodeJS.WriteStream, "write"> &
+  Partial<Pick<NodeJS.WriteStream, "columns" | "isTTY" | "hasColors">>;
 
-/** The same, for a command that asks questions and takes its time. */
-export interface Terminal extends World {
+/** What a command has of the world around it. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: Stream;
+  readonly stderr: Stream;
   /** Aborted by Ctrl-C, or if nobody reads any more: start nothing new, let what is under way end. */
   readonly signal: AbortSignal;
   /** Epoch milliseconds. */

@@ -1,8 +1,7 @@
 import { type Colour, coloured, jsonOf } from "../../terminal/output.js";
-import type { World } from "../../terminal/world.js";
+import type { Stream } from "../../terminal/world.js";
 import type { Finding, Group, Level } from "./finding.js";
 
-type Stream = World["stdout"];
 const colours: Record<Level, Colour> = { ok: "green", warning: "yellow", problem: "red", skipped: "gray" };
 /** Of every line but the titles; the level stands in it. */
 const indent = 12;
