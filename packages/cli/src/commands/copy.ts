@@ -5,7 +5,7 @@ import { type CheckedStore, checkedStore } from "../stores/checked-store.js";
 import { copyRetailer } from "../stores/copying.js";
 import { forEachRetailer } from "../stores/fleet.js";
 import { FAILED, type Outcomes, outcomes } from "../stores/tally.js";
-import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../terminal/arguments.js";
+import { APPLICATION_FLAGS, readFlags } from "../terminal/arguments.js";
 import type { Terminal } from "../terminal/world.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 
@@ -41,8 +41,7 @@ const MOST_REMEMBERED = 10_000;
 
 /** Runs the command; the result is its exit code. */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, APPLICATION_FLAGS);
-  expectFlagsOnly(positionals);
+  const values = readFlags(args, APPLICATION_FLAGS);
   const { from, to } = await loadApplication(values.client, terminal.signal, "from", "to");
   if (from === to) throw new WrongUse("from and to of the module of --client are one and the same store");
   const told = outcomes({ terminal, json: values.json, labels, named: ["only_in_to", "newer"] });

@@ -3,13 +3,7 @@ import { loadApplication } from "../stores/application-module.js";
 import { retailersOf } from "../stores/fleet.js";
 import { statusTable } from "../stores/status-table.js";
 import { printSum } from "../stores/tally.js";
-import {
-  APPLICATION_FLAGS,
-  expectFlagsOnly,
-  lengthIn,
-  readArguments,
-  scopesIn,
-} from "../terminal/arguments.js";
+import { APPLICATION_FLAGS, lengthIn, readFlags, scopesIn } from "../terminal/arguments.js";
 import { wordsOf } from "../terminal/error-message.js";
 import { jsonOf, print } from "../terminal/output.js";
 import { progressOn } from "../terminal/progress.js";
@@ -57,8 +51,7 @@ interface Wanted {
 
 /** Runs the command; the result is its exit code. */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags);
-  expectFlagsOnly(positionals);
+  const values = readFlags(args, flags);
   const now = terminal.clock();
   const withinMs = values.due === undefined ? undefined : lengthIn("--due", values.due, now);
   const endsBy = withinMs === undefined ? undefined : now + withinMs;

@@ -2,14 +2,7 @@ import type { RetailPos } from "@retail-pos/core";
 import { loadApplication } from "../stores/application-module.js";
 import { asWrongUse, retailersOf } from "../stores/fleet.js";
 import { printSum } from "../stores/tally.js";
-import {
-  APPLICATION_FLAGS,
-  expectFlagsOnly,
-  instantIn,
-  lengthIn,
-  readArguments,
-  wholeNumberIn,
-} from "../terminal/arguments.js";
+import { APPLICATION_FLAGS, instantIn, lengthIn, readFlags, wholeNumberIn } from "../terminal/arguments.js";
 import { wordsOf } from "../terminal/error-message.js";
 import { jsonOf, print } from "../terminal/output.js";
 import { progressOn } from "../terminal/progress.js";
@@ -48,8 +41,7 @@ const flags = {
 
 /** Runs the command; the result is its exit code. */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags);
-  expectFlagsOnly(positionals);
+  const values = readFlags(args, flags);
   const { signal, clock, stderr } = terminal;
   const startedAt = clock();
   const { within, concurrency, "issued-before": before } = values;

@@ -1,6 +1,6 @@
 import type { DomainPrefix } from "@retail-pos/core";
 import { retailersIn } from "@retail-pos/core/authoring";
-import { APPLICATION_FLAGS, expectFlagsOnly, readArguments } from "../terminal/arguments.js";
+import { APPLICATION_FLAGS, readFlags } from "../terminal/arguments.js";
 import type { Terminal } from "../terminal/world.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 import { loadApplication, type SealingStore } from "./application-module.js";
@@ -33,8 +33,7 @@ const MOST_PASSES = 5;
 /** Makes the `run` of a command. */
 export function inPasses(command: PassesCommand): Run {
   return async (args, terminal) => {
-    const { values, positionals } = readArguments(args, APPLICATION_FLAGS);
-    expectFlagsOnly(positionals);
+    const values = readFlags(args, APPLICATION_FLAGS);
     const { store } = await loadApplication(values.client, terminal.signal, "store");
     checkSaves(store, command.saves);
     const labels = { ...command.labels, [FAILED]: "failed" };

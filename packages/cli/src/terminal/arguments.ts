@@ -8,17 +8,11 @@ type Parsed<F extends Flags> = ReturnType<
 >;
 
 /** Flags that every command with an application takes. */
-type ApplicationFlags = {
-  readonly client: { readonly type: "string" };
-  readonly json: { readonly type: "boolean" };
-  readonly help: { readonly type: "boolean"; readonly short: "h" };
-};
-
-export const APPLICATION_FLAGS: ApplicationFlags = {
+export const APPLICATION_FLAGS = {
   client: { type: "string" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
-};
+} as const;
 
 /** @throws {WrongUse} saying which flag is wrong, and no value. */
 export function readArguments<F extends Flags>(args: string[], options: F): Parsed<F> {
@@ -29,10 +23,11 @@ export function readArguments<F extends Flags>(args: string[], options: F): Pars
   }
 }
 
-/** @throws {WrongUse} there are words that are no flags. */
-export function expectFlagsOnly(positionals: readonly string[]): void {
-  if (positionals.length > 0)
-    throw new WrongUse("this command takes flags only, and a word that is none was given");
+/** @throws {WrongUse} as above; or there are words that are no flags. */
+export function readFlags<F extends Flags>(args: string[], options: F): Parsed<F>["values"] {
+  const { values, positionals } = readArguments(args, options);
+  if (positionals.length === 0) return values;
+  throw new WrongUse("this command takes flags only, and a word that is none was given");
 }
 
 /** @throws {WrongUse} one of them is no label; none is repeated, since it may be anything. */
