@@ -31,7 +31,8 @@ record is read, so that one that cannot be read is not called connected: its key
 Exit code: 1 if a record cannot be read.
 `;
 
-type CountName = "stored" | "shown" | "unreadable" | "refused" | "ended" | "ending" | "missing" | "unsaid";
+const none = { stored: 0, shown: 0, unreadable: 0, refused: 0, ended: 0, ending: 0, missing: 0, unsaid: 0 };
+type Counts = typeof none;
 
 const flags = {
   ...APPLICATION_FLAGS,
@@ -62,9 +63,9 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
 
   const table = statusTable(terminal, now);
   const progress = terminal.stdout.isTTY ? undefined : progressOn(terminal, terminal.clock);
-  const names = ["stored", "shown", "unreadable", "refused", "ended", "ending", "missing", "unsaid"] as const;
-  const counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<CountName, number>;
+  const counts = { ...none };
   for await (const { status, unreadable } of eachRead(client, terminal.signal)) {
+    terminal.signal.throwIfAborted();
     for (const name of countedAs(status, unreadable, now, wanted)) counts[name] += 1;
     progress?.show(() => `${grouped(counts.stored)} retailers`);
     if (unreadable && !values.json) terminal.stderr.write(`${wordsOf(unreadable)}\n`);
@@ -90,23 +91,11 @@ const AT_A_TIME = 16;
 
 /** A list does not tell whether a record can be read: it may be sealed with a key that is not given here. */
 async function* eachRead(client: RetailPos, signal: AbortSignal): AsyncGenerator<Read, void, void> {
-  for await (const listed of together(retailersOf(client, signal))) {
-    for (const each of await Promise.all(listed.map((status) => read(client, status)))) {
-      signal.throwIfAborted();
-      yield each;
-    }
-  }
-}
-
-async function* together<T>(all: AsyncIterable<T>): AsyncGenerator<T[], void, void> {
-  let some: T[] = [];
-  for await (const one of all) {
-    some.push(one);
-    if (some.length < AT_A_TIME) continue;
-    yield some;
-    some = [];
-  }
-  yield some;
+  const listed: RetailerStatus[] = [];
+  const readThem = () => Promise.all(listed.splice(0).map((status) => read(client, status)));
+  for await (const status of retailersOf(client, signal))
+    if (listed.push(status) === AT_A_TIME) yield* await readThem();
+  yield* await readThem();
 }
 
 async function read(client: RetailPos, status: RetailerStatus): Promise<Read> {
@@ -124,9 +113,9 @@ function countedAs(
   unreadable: Error | undefined,
   now: number,
   { endsBy, scopes }: Wanted,
-): CountName[] {
+): (keyof Counts)[] {
   if (unreadable) return ["stored", "unreadable"];
-  const counted: CountName[] = ["stored"];
+  const counted: (keyof Counts)[] = ["stored"];
   if (status.refusedAt !== undefined) counted.push("refused");
   else if (endsUntil(status, now)) counted.push("ended");
   else if (endsUntil(status, endsBy)) counted.push("ending");
@@ -153,7 +142,7 @@ function endsUntil({ expiresAt }: RetailerStatus, instant: number | undefined): 
 /** Below the table on a terminal; on the other stream if the table goes into a pipe. */
 async function sum(
   terminal: Terminal,
-  { stored, shown, unreadable, refused, ended, ending, missing, unsaid }: Readonly<Record<CountName, number>>,
+  { stored, shown, unreadable, refused, ended, ending, missing, unsaid }: Readonly<Counts>,
   { endsBy, scopes }: Wanted,
   now: number,
 ): Promise<void> {

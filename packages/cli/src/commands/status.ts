@@ -1,4 +1,4 @@
-import type { DomainPrefix, RetailerStatus } from "@retail-pos/core";
+import type { RetailerStatus } from "@retail-pos/core";
 import { loadApplication } from "../stores/application-module.js";
 import { tokenOf } from "../stores/status-table.js";
 import { APPLICATION_FLAGS, domainPrefixesIn, readArguments } from "../terminal/arguments.js";
@@ -26,18 +26,15 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   if (positionals.length > 1) throw new WrongUse("only one domain prefix is taken");
   const { client } = await loadApplication(values.client, terminal.signal, "client");
   const found = await client.status(domainPrefix);
-  if (!found) return unknown(terminal, domainPrefix);
+  if (!found) {
+    const why = "it never logged in, or was disconnected";
+    terminal.stderr.write(`retail-pos status: nothing is stored for ${domainPrefix}: ${why}\n`);
+    return 1;
+  }
   if (values.json) await print(terminal, jsonOf(found));
   else
     for (const [name, text] of linesOf(terminal, found)) await print(terminal, `${name.padEnd(14)}${text}`);
   return 0;
-}
-
-function unknown({ stderr }: Terminal, domainPrefix: DomainPrefix): number {
-  stderr.write(
-    `retail-pos status: nothing is stored for ${domainPrefix}: it never logged in, or was disconnected\n`,
-  );
-  return 1;
 }
 
 /** A token that lives is served meanwhile, so this is no error. */
