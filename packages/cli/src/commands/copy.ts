@@ -36,9 +36,6 @@ const labels = {
   [FAILED]: "failed",
 };
 
-/** So many retailers that failed are remembered, so that looking at them once more does not count them again. */
-const MOST_REMEMBERED = 10_000;
-
 /** Runs the command; the result is its exit code. */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
   const values = readFlags(args, APPLICATION_FLAGS);
@@ -46,17 +43,12 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
   if (from === to) throw new WrongUse("from and to of the module of --client are one and the same store");
   const told = outcomes({ terminal, json: values.json, labels, named: ["only_in_to", "newer"] });
   const [source, target] = [checkedStore(from), checkedStore(to)];
-  const failed = new Set<DomainPrefix>();
-  const failing = (domainPrefix: DomainPrefix) => (error: unknown) => {
-    if (failed.size < MOST_REMEMBERED) failed.add(domainPrefix);
-    throw error;
-  };
   try {
     await forEachRetailer(retailersIn(from, terminal.signal), terminal.signal, (domainPrefix) =>
-      told.of(domainPrefix, () => copyRetailer(domainPrefix, source, target).catch(failing(domainPrefix))),
+      told.of(domainPrefix, () => copyRetailer(domainPrefix, source, target)),
     );
     // Of an empty store nothing is missing in the other one: more likely the two were swapped.
-    if (to.list && isAnySeen(told)) await tellOnlyInTo(to, source, { told, failed }, terminal);
+    if (to.list && isAnySeen(told)) await tellOnlyInTo(to, source, told, terminal);
   } finally {
     await told.sum();
   }
@@ -68,11 +60,11 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
 async function tellOnlyInTo(
   to: TokenStore,
   source: CheckedStore,
-  { told, failed }: { told: Outcomes; failed: ReadonlySet<DomainPrefix> },
+  told: Outcomes,
   { signal }: Terminal,
 ): Promise<void> {
   await forEachRetailer(retailersIn(to, signal), signal, async (domainPrefix: DomainPrefix) => {
-    if (failed.has(domainPrefix)) return;
+    if (told.hasFailed(domainPrefix)) return; // counted already
     const missing = await source.load(domainPrefix).then(
       (stored) => stored === undefined && (async () => "only_in_to"),
       (error: unknown) => () => Promise.reject(error),

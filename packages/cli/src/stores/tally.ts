@@ -26,6 +26,8 @@ export interface Outcomes {
    */
   of(domainPrefix: DomainPrefix, work: () => Promise<string>): Promise<void>;
   count(outcome: string): number;
+  /** Whether this retailer failed; of the first ten thousand that did. */
+  hasFailed(domainPrefix: DomainPrefix): boolean;
   /** Starts counting anew, for another time through the same retailers, whose sum stands under this heading. */
   restart(heading: string): void;
   /** Prints the sum, on standard error if standard output is for machines. */
@@ -45,7 +47,7 @@ const MOST_REMEMBERED = 10_000;
 export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions): Outcomes {
   const progress = progressOn(terminal, terminal.clock);
   const counts = new Map<string, number>();
-  const failuresTold = new Map<DomainPrefix, string>();
+  const failures = new Map<DomainPrefix, string>();
   let failuresInARow = 0;
   let isNoneGood = true;
   let firstFailure: unknown;
@@ -72,6 +74,7 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
       );
     },
     count: (outcome) => counts.get(outcome) ?? 0,
+    hasFailed: (domainPrefix) => failures.has(domainPrefix),
     restart(next) {
       counts.clear();
       heading = next;
@@ -99,6 +102,8 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
 
   async function tell(domainPrefix: DomainPrefix, outcome: string, error: unknown): Promise<void> {
     const words = error === undefined ? undefined : wordsOf(error);
+    const isTold = failures.get(domainPrefix) === words;
+    if (words !== undefined && failures.size < MOST_REMEMBERED) failures.set(domainPrefix, words);
     if (json) {
       await print(terminal, jsonOf({ domainPrefix, outcome, error: words }));
       return;
@@ -107,8 +112,7 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
       progress.clear();
       await print(terminal, `${domainPrefix}: ${labels[outcome]}`);
     }
-    if (words === undefined || failuresTold.get(domainPrefix) === words) return;
-    if (failuresTold.size < MOST_REMEMBERED) failuresTold.set(domainPrefix, words);
+    if (words === undefined || isTold) return;
     progress.clear();
     terminal.stderr.write(`${coloured(terminal.stderr, "red", domainPrefix)}: ${words}\n`);
   }
