@@ -2,7 +2,7 @@ import type { DomainPrefix } from "@retail-pos/core";
 import { storeAnswer } from "@retail-pos/core/authoring";
 import type { SealingStore } from "../stores/application-module.js";
 import { checkedStore } from "../stores/checked-store.js";
-import { inPasses, type PassesEnd, type Run } from "../stores/passes.js";
+import { inPasses, type Run } from "../stores/passes.js";
 
 export const help = `Usage: retail-pos reseal --client <module> [options]
 
@@ -24,11 +24,15 @@ export const run: Run = inPasses({
   labels: {
     sealed: "under the first key already",
     resealed: "sealed anew",
-    changed: "changed meanwhile: the next pass looks at them again",
-    gone: "disconnected meanwhile",
   },
   toDo: ["resealed", "changed"],
-  conclusion,
+  conclusions: {
+    done: 'Everything is under the key "{key}". If no process seals with another one any more, the others can be taken out.',
+    empty: "The store is empty: nothing is sealed with any key.",
+    failed: "Records are left that could not be sealed anew: keep the keys that they are under.",
+    unfinished:
+      'Another process still seals with another key than "{key}". Deploy it with that key first, then run this again.',
+  },
 });
 
 /** Saves the same set, by compare-and-set over itself, so that a renewal at the same moment wins. */
@@ -39,13 +43,4 @@ async function reseal(store: SealingStore, domainPrefix: DomainPrefix): Promise<
   if (!set || key === undefined) return "gone";
   if (key === store.firstKey) return "sealed";
   return (await save(set, set)) ? "resealed" : "changed";
-}
-
-function conclusion(end: PassesEnd, { firstKey }: SealingStore): string {
-  return {
-    done: `Everything is under the key "${firstKey}". If no process seals with another one any more, the others can be taken out.`,
-    empty: "The store is empty: nothing is sealed with any key.",
-    failed: "Records are left that could not be sealed anew: keep the keys that they are under.",
-    unfinished: `Another process still seals with another key than "${firstKey}". Deploy it with that key first, then run this again.`,
-  }[end];
 }

@@ -15,23 +15,19 @@ Exit code: 1 if a record is left that is plain, or that cannot be opened. Runnin
 harmless.
 `;
 
-const conclusions = {
-  done: "Everything is sealed. Nobody has to log in.",
-  empty: "The store is empty: nothing is to be sealed.",
-  failed: "Records are left that could not be opened, or could not be sealed. They are as they were.",
-  unfinished:
-    'Another process still stores plain tokens. Deploy it with the sealed store and plain: "read" first, then run this again.',
-};
-
 export const run: Run = inPasses({
   saves: "sealed",
   work: (store, domainPrefix) => storeAnswer("save", domainPrefix, () => store.seal(domainPrefix)),
   labels: {
     sealed: "sealed",
     already: "sealed already",
-    changed: "changed meanwhile: the next pass looks at them again",
-    gone: "disconnected meanwhile",
   },
   toDo: ["sealed", "changed"],
-  conclusion: (end) => conclusions[end],
+  conclusions: {
+    done: "Everything is sealed. Nobody has to log in.",
+    empty: "The store is empty: nothing is to be sealed.",
+    failed: "Records are left that could not be opened, or could not be sealed. They are as they were.",
+    unfinished:
+      'Another process still stores plain tokens. Deploy it with the sealed store and plain: "read" first, then run this again.',
+  },
 });

@@ -14,14 +14,6 @@ may run meanwhile.
 Exit code: 1 if sealed records are left. Running it again is harmless.
 `;
 
-const conclusions = {
-  done: "Everything is plain. sealedStore can be taken out.",
-  empty: "The store is empty: nothing is sealed.",
-  failed: "Records are left that could not be opened. They are as they were: keep sealedStore and its keys.",
-  unfinished:
-    'Another process still stores sealed tokens. Deploy it with plain: "write" first, then run this again.',
-};
-
 export const run: Run = inPasses({
   saves: "plain",
   work: (store, domainPrefix) =>
@@ -29,9 +21,14 @@ export const run: Run = inPasses({
   labels: {
     unsealed: "made plain",
     already: "plain already",
-    changed: "changed meanwhile: the next pass looks at them again",
-    gone: "disconnected meanwhile",
   },
   toDo: ["unsealed", "changed"],
-  conclusion: (end) => conclusions[end],
+  conclusions: {
+    done: "Everything is plain. sealedStore can be taken out.",
+    empty: "The store is empty: nothing is sealed.",
+    failed:
+      "Records are left that could not be opened. They are as they were: keep sealedStore and its keys.",
+    unfinished:
+      'Another process still stores sealed tokens. Deploy it with plain: "write" first, then run this again.',
+  },
 });

@@ -1,6 +1,7 @@
 import type { DomainPrefix } from "@retail-pos/core";
 import { retailersIn } from "@retail-pos/core/authoring";
 import { APPLICATION_FLAGS, readFlags } from "../terminal/arguments.js";
+import { filled } from "../terminal/output.js";
 import type { Terminal } from "../terminal/world.js";
 import { WrongUse } from "../terminal/wrong-use.js";
 import { loadApplication, type SealingStore } from "./application-module.js";
@@ -13,12 +14,12 @@ export interface PassesCommand {
   readonly saves: "sealed" | "plain";
   /** What is done for one retailer; the result is its outcome. It opens each record, also those that need nothing. */
   work(store: SealingStore, domainPrefix: DomainPrefix): Promise<string>;
-  /** The outcomes and how each is told, in the order of their sum. */
+  /** Its own outcomes and how each is told, in the order of their sum. */
   readonly labels: Readonly<Record<string, string>>;
   /** The outcomes that say there was something to do. */
   readonly toDo: readonly string[];
-  /** What is said at the end. */
-  conclusion(end: PassesEnd, store: SealingStore): string;
+  /** What is said at the end; `{key}` stands for the first key. */
+  readonly conclusions: Readonly<Record<PassesEnd, string>>;
 }
 
 /** Runs the command; the result is its exit code. */
@@ -30,16 +31,22 @@ export type PassesEnd = "done" | "empty" | "failed" | "unfinished";
 /** The first pass works, the second finds what was changed meanwhile; more are for a deployment that just ends. */
 const MOST_PASSES = 5;
 
+const LABELS_OF_ALL = {
+  changed: "changed meanwhile: the next pass looks at them again",
+  gone: "disconnected meanwhile",
+  [FAILED]: "failed",
+};
+
 /** Makes the `run` of a command. */
 export function inPasses(command: PassesCommand): Run {
   return async (args, terminal) => {
     const values = readFlags(args, APPLICATION_FLAGS);
     const { store } = await loadApplication(values.client, terminal.signal, "store");
     checkSaves(store, command.saves);
-    const labels = { ...command.labels, [FAILED]: "failed" };
+    const labels = { ...command.labels, ...LABELS_OF_ALL };
     const told = outcomes({ terminal, json: values.json, labels });
     const end = await passesThrough(store, command, told, terminal);
-    await told.conclude(command.conclusion(end, store));
+    await told.conclude(filled(command.conclusions[end], { key: store.firstKey }));
     return end === "done" || end === "empty" ? 0 : 1;
   };
 }
