@@ -55,7 +55,10 @@ export function outcomes({ terminal, json, labels, named = [] }: OutcomesOptions
 
   return {
     async of(domainPrefix, work) {
-      const { outcome, error } = await settled(work);
+      const [outcome, error] = await work().then(
+        (outcome): [string, unknown?] => [outcome],
+        (error: unknown): [string, unknown?] => [FAILED, error],
+      );
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
       await tell(domainPrefix, outcome, error);
       progress.show(() =>
@@ -131,12 +134,4 @@ export async function printSum(
   const headed = heading === undefined ? "" : `${heading}: `;
   if (json) terminal.stderr.write(`${headed}${lines.map((line) => line.trim()).join(", ")}\n`);
   else for (const line of [...(headed ? [headed.trim()] : []), ...lines]) await print(terminal, line);
-}
-
-async function settled(work: () => Promise<string>): Promise<{ outcome: string; error?: unknown }> {
-  try {
-    return { outcome: await work() };
-  } catch (error) {
-    return { outcome: FAILED, error };
-  }
 }
