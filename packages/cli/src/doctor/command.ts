@@ -52,10 +52,11 @@ async function doctor(args: string[], { env, stdout, time }: Terminal): Promise<
   if (address === undefined) throw new WrongUse("the address of the login route is missing");
   if (more.length > 0) throw new WrongUse("only one address is taken");
   const url = webAddress("the address of the login route", address);
+  const fromEnv = (name: string) => addressIn(name, env[name] || undefined);
   const target: Target = {
     url,
-    callback: addressIn("--callback", values.callback) ?? addressFrom(env, "RETAIL_POS_REDIRECT_URI"),
-    authUrl: addressFrom(env, "RETAIL_POS_AUTH_URL"),
+    callback: addressIn("--callback", values.callback) ?? fromEnv("RETAIL_POS_REDIRECT_URI"),
+    authUrl: fromEnv("RETAIL_POS_AUTH_URL"),
     clientId: env["RETAIL_POS_CLIENT_ID"] || undefined,
     cookies: cookiesFrom(values["cookie-env"], env, url),
     domainPrefix: values.store === undefined ? undefined : domainPrefixesIn([values.store])[0],
@@ -63,14 +64,13 @@ async function doctor(args: string[], { env, stdout, time }: Terminal): Promise<
     time,
   };
   // Before it is done, since it counts towards the store's rate limit. Machines find it among the findings.
-  if (target.domainPrefix !== undefined && !values.json) stdout.write(announcement(target.domainPrefix));
+  if (target.domainPrefix !== undefined && !values.json)
+    stdout.write(
+      `At most one token request with a made-up code goes to the token endpoint of ${target.domainPrefix} now.\n`,
+    );
   const groups = await diagnose(target);
   stdout.write(values.json ? jsonReport(groups) : textReport(shown(url), groups, stdout));
   return count(groups, "problem") > 0 ? 1 : 0;
-}
-
-function announcement(domainPrefix: string): string {
-  return `At most one token request with a made-up code goes to the token endpoint of ${domainPrefix} now.\n`;
 }
 
 /** Rejects when the signal comes: a command that changes nothing has nothing to end. */
@@ -101,10 +101,6 @@ function cookiesFrom(named: string | undefined, env: Terminal["env"], url: URL):
 
 /** What stands between semicolons (RFC 6265, 4.2.1, with the wider alphabet that browsers send). */
 const COOKIE = /^[!-:<>-~]+=[ -:<-~]*$/;
-
-function addressFrom(env: Terminal["env"], name: string): string | undefined {
-  return addressIn(name, env[name] || undefined);
-}
 
 /** As it was typed: it is compared letter by letter. */
 function addressIn(what: string, text: string | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import { Cookie } from "tough-cookie";
 import type { Time } from "../../terminal/time.js";
 import { type Silence, silenceOf } from "./silence.js";
 
@@ -45,6 +46,12 @@ export function asker(timeoutMs: number, time: Time): Ask {
 
 export function isSilence(reply: Reply): reply is Silence {
   return "unreachable" in reply;
+}
+
+/** What a browser reads in each `Set-Cookie`, in order; also those that delete a cookie. */
+export function cookiesSetBy(answers: readonly Pick<Answer, "headers">[]): Cookie[] {
+  const lines = answers.flatMap(({ headers }) => headers.getSetCookie());
+  return lines.map((line) => Cookie.parse(line)).filter((cookie) => cookie !== undefined);
 }
 
 function locationIn({ status, headers }: Response, url: URL): URL | undefined {

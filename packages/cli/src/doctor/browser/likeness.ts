@@ -1,6 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { Cookie } from "tough-cookie";
-import { type Answer, isSilence, type Reply } from "./browser-get.js";
+import { type Answer, cookiesSetBy, isSilence, type Reply } from "./browser-get.js";
 
 /**
  * Whether an answer differs from two that were both given to strangers. What differs between those two is noise, and
@@ -26,17 +25,15 @@ function pageOf({ status, location, text }: Answer): string[] {
   return [String(status), leadsTo, steady(text)];
 }
 
-/** What of an answer can be compared with another one. */
+/**
+ * What of an answer can be compared with another one. Of cookies the names, and which are deleted: values change with
+ * every answer, and parts of some names.
+ */
 function looksOf(answer: Answer): string[] {
-  return [...pageOf(answer), cookiesIn(answer.headers).sort().join()];
-}
-
-/** Their names: which are set and which are deleted. Values change with every answer, and parts of some names. */
-function cookiesIn(headers: Headers): string[] {
-  return headers.getSetCookie().flatMap((line) => {
-    const cookie = Cookie.parse(line);
-    return cookie ? [`${steady(cookie.key)}${cookie.TTL() > 0 ? "" : " deleted"}`] : [];
-  });
+  const cookies = cookiesSetBy([answer]).map(
+    (cookie) => `${steady(cookie.key)}${cookie.TTL() > 0 ? "" : " deleted"}`,
+  );
+  return [...pageOf(answer), cookies.sort().join()];
 }
 
 /** Without what is new in each answer: states, nonces, ids, instants. Word by word, so that no page takes long. */

@@ -1,5 +1,4 @@
-import { Cookie } from "tough-cookie";
-import { type Answer, asker, isSilence, type Reply } from "../browser/browser-get.js";
+import { type Answer, asker, cookiesSetBy, isSilence, type Reply } from "../browser/browser-get.js";
 import { callbackAddress } from "../browser/callback-addresses.js";
 import { type Login, visit } from "../browser/login.js";
 import type { Finding } from "../findings/finding.js";
@@ -74,11 +73,9 @@ async function comeBackWithCode(probe: Probe, number: 4 | 5, domainPrefix: strin
 function judgeCode(reply: Reply, login: Login, strangers: readonly [Answer, Answer]): Knew {
   const knew = judge(reply, strangers);
   if (knew !== "unclear" || isSilence(reply)) return knew;
-  const lines = login.answers.flatMap(({ headers }) => headers.getSetCookie());
-  const names = lines.map((line) => Cookie.parse(line)?.key ?? "").filter((name) => OF_A_LOGIN.test(name));
-  const isSetAnew = (name: string) =>
-    reply.headers.getSetCookie().some((line) => line.startsWith(`${name}=`));
-  return names.length > 0 && !names.some(isSetAnew) ? "unknown" : knew;
+  const names = cookiesSetBy(login.answers).flatMap(({ key }) => (OF_A_LOGIN.test(key) ? [key] : []));
+  const isSetAnew = cookiesSetBy([reply]).some(({ key }) => names.includes(key));
+  return names.length > 0 && !isSetAnew ? "unknown" : knew;
 }
 
 /** Core's longest pause after a code that was refused, as the doctor's own of a minute ago (behaviour 7). */

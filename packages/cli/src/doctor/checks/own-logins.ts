@@ -1,5 +1,4 @@
-import { Cookie } from "tough-cookie";
-import { type Answer, isSilence, type Reply } from "../browser/browser-get.js";
+import { type Answer, cookiesSetBy, isSilence, type Reply } from "../browser/browser-get.js";
 import { callbackAddress } from "../browser/callback-addresses.js";
 import { differsFrom, isBare } from "../browser/likeness.js";
 import { type Login, startLogin, visit } from "../browser/login.js";
@@ -118,10 +117,6 @@ async function losesSessions({ ask, target, loginOf }: Probe): Promise<boolean> 
 
 /** An id and its signature. A cookie that holds a whole session changes with each login. */
 function sessionIds({ answers }: Login): Map<string, string> {
-  const cookies = answers.flatMap(({ headers }) => headers.getSetCookie()).map((line) => Cookie.parse(line));
-  return new Map(
-    cookies.flatMap((cookie) =>
-      cookie && /^s(?::|%3A)/i.test(cookie.value) ? [[cookie.key, cookie.value]] : [],
-    ),
-  );
+  const ids = cookiesSetBy(answers).filter(({ value }) => /^s(?::|%3A)/i.test(value));
+  return new Map(ids.map(({ key, value }) => [key, value]));
 }
