@@ -55,7 +55,7 @@ const DEPENDENCIES: Record<string, string[]> = {
 const BESIDES = ["LICENSE", "README.md", "package.json"];
 const BESIDES_OF: Record<string, string[]> = {
   opentelemetry: ["alerts.yml", "dashboard.json"],
-  sandbox: ["demo-stores.json", "sandbox.css"],
+  sandbox: ["demo-stores.json", "sandbox.css", "sandbox.js"],
   "store-postgres": ["schema.sql"],
 };
 

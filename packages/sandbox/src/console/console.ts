@@ -12,22 +12,18 @@ import { newPageId } from "../secrets.js";
 import type { PagesForPeople } from "../service/routes.js";
 import type { Service } from "../service/service-state.js";
 import { act } from "./actions.js";
-import { consoleScript } from "./browser-script.js";
 import { watch } from "./live.js";
 import { consolePage } from "./page.js";
 import { timelineAnswer } from "./timeline.js";
 
-/** How console and consent page look; in the package beside its code. */
-const STYLESHEET = new URL("../../sandbox.css", import.meta.url);
-
 export function openConsole(service: Service, controls: Controls): PagesForPeople {
   // Another site's page can send requests here but cannot read this page, so it does not know this value.
   const pageToken = newPageId();
-  const stylesheet = readFileSync(STYLESHEET, "utf8");
+  const [stylesheet, script] = [asset("sandbox.css", "text/css"), asset("sandbox.js", "text/javascript")];
   const pages: Record<string, (request: Incoming) => Answer> = {
     "/": ({ query }) => consolePage(service, pageToken, storeIn(query)),
-    "/sandbox.css": () => asset("text/css", stylesheet),
-    "/sandbox.js": () => asset("text/javascript", consoleScript),
+    "/sandbox.css": () => stylesheet, // the consent page's, too
+    "/sandbox.js": () => script,
     "/console/timeline": ({ query }) => timelineAnswer(service, storeIn(query)),
     // For programs that did not start the sandbox themselves and have no `sandbox.requests`.
     "/console/requests": () => jsonAnswer(200, service.log.entries()),
@@ -51,7 +47,9 @@ export function openConsole(service: Service, controls: Controls): PagesForPeopl
 /** The store whose timeline a person chose. */
 const storeIn = (query: URLSearchParams) => query.get("store") ?? undefined;
 
-function asset(type: string, body: string): Answer {
+/** A file that is in the package beside its code. */
+function asset(name: string, type: string): Answer {
+  const body = readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
   return {
     status: 200,
     headers: { "Content-Type": `${type}; charset=utf-8`, "Cache-Control": "no-cache" },

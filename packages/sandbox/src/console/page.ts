@@ -39,7 +39,7 @@ ${onThisPage}
 ${tokenDialog}`;
   const head = html`<meta name="page-token" content="${pageToken}">
 <meta name="service-now" content="${service.now()}">
-<script src="/sandbox.js" defer></script>`;
+<script src="/sandbox.js" type="module"></script>`;
   return pageAnswer(
     200,
     { title: "Retail POS sandbox", className: "with-console", body, head },

@@ -1,11 +1,11 @@
 /**
  * The script of the console's page: puts the pieces that the service sends in their places, ticks the countdowns,
- * presses the buttons. All HTML is made, and escaped, on the server: page.ts and the files that it imports.
+ * presses the buttons. All HTML is made, and escaped, on the server, in src/console.
  */
-export const consoleScript = `"use strict";
+
 const pageToken = document.querySelector('meta[name="page-token"]').content;
 const byId = (id) => document.getElementById(id);
-/* The sandbox may run on a clock of its own, so countdowns go by its time and not by the browser's. */
+// The sandbox may run on a clock of its own, so countdowns go by its time and not by the browser's.
 let serviceAhead = Number(document.querySelector('meta[name="service-now"]').content) - Date.now();
 
 const events = new EventSource("/console/events");
@@ -15,12 +15,12 @@ events.addEventListener("overview", (event) => put(read(event)));
 events.addEventListener("store", (event) => {
   const piece = read(event);
   put(piece);
-  if (!shownStore() || piece.id === "store-" + shownStore()) redrawTimeline();
+  if (!shownStore() || piece.id === `store-${shownStore()}`) redrawTimeline();
 });
 events.addEventListener("request", (event) => {
   const { id, html } = read(event);
   const row = elementOf(html);
-  /* Sent again with its outcome, or after the connection was lost: the same line changes. */
+  // Sent again with its outcome, or after the connection was lost: the same line changes.
   const old = byId(id);
   if (old) return old.replaceWith(row);
   const list = byId("requests");
@@ -31,7 +31,7 @@ events.addEventListener("request", (event) => {
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-timeline]");
-  /* With a key held down the person wants the link in a tab of its own. */
+  // With a key held down the person wants the link in a tab of its own.
   if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
     showStore(link.dataset.timeline);
@@ -54,16 +54,16 @@ function shownStore() {
   return byId("timeline").dataset.store;
 }
 
-/* The address keeps the choice, for a reload and for others. */
+// The address keeps the choice, for a reload and for others.
 function showStore(domainPrefix) {
   byId("timeline").dataset.store = domainPrefix;
-  history.replaceState(null, "", "/?store=" + encodeURIComponent(domainPrefix));
+  history.replaceState(null, "", `/?store=${encodeURIComponent(domainPrefix)}`);
   redrawTimeline();
 }
 
 let redrawing = false;
 let redrawAgain = false;
-/* One question at a time, so that no older answer comes after a newer one. */
+// One question at a time, so that no older answer comes after a newer one.
 async function redrawTimeline() {
   redrawAgain = true;
   if (redrawing) return;
@@ -71,13 +71,13 @@ async function redrawTimeline() {
   while (redrawAgain) {
     redrawAgain = false;
     try {
-      const asked = shownStore() ? "?store=" + encodeURIComponent(shownStore()) : "";
-      const response = await fetch("/console/timeline" + asked);
+      const asked = shownStore() ? `?store=${encodeURIComponent(shownStore())}` : "";
+      const response = await fetch(`/console/timeline${asked}`);
       const piece = await response.json();
-      /* Not if another store was chosen until now: the old one would take its place. */
+      // Not if another store was chosen until now: the old one would take its place.
       if (!redrawAgain) showTimeline(piece);
     } catch {
-      /* The sandbox has ended. The events have as well, and the page says so. */
+      // The sandbox has ended. The events have as well, and the page says so.
     }
   }
   redrawing = false;
@@ -115,7 +115,7 @@ function showToken(token) {
   byId("token-dialog").showModal();
 }
 
-/* A token is shown once: closing the dialog, also with Escape, takes it off the page. */
+// A token is shown once: closing the dialog, also with Escape, takes it off the page.
 function closeToken() {
   byId("token-value").textContent = "";
   byId("token-dialog").close();
@@ -128,10 +128,12 @@ async function copy(button, text) {
   } catch {
     button.textContent = "Select and copy";
   }
-  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  setTimeout(() => {
+    button.textContent = "Copy";
+  }, 2000);
 }
 
-/* Replaces a piece by its new version. Open parts stay open and the focus stays, or a person could not go on. */
+// Replaces a piece by its new version. Open parts stay open and the focus stays, or a person could not go on.
 function put({ id, html }) {
   const old = byId(id);
   if (!old) return;
@@ -140,7 +142,7 @@ function put({ id, html }) {
   const known = old.querySelector("[data-alarm]")?.dataset.alarm;
   if (alarm && alarm.dataset.alarm !== known) say(alarm.textContent);
   for (const details of old.querySelectorAll("details[open]")) {
-    const same = next.querySelector("#" + CSS.escape(details.id));
+    const same = next.querySelector(`#${CSS.escape(details.id)}`);
     if (same) same.open = true;
   }
   const focused = old.contains(document.activeElement) && document.activeElement.id;
@@ -184,19 +186,22 @@ function tick() {
 function clockWords(ms) {
   const seconds = Math.ceil(ms / 1000);
   const hours = Math.floor(seconds / 3600);
-  const parts = [Math.floor((seconds % 3600) / 60), seconds % 60].map((part) => String(part).padStart(2, "0"));
-  return (hours > 0 ? hours + ":" : "") + parts.join(":");
+  const parts = [Math.floor((seconds % 3600) / 60), seconds % 60].map((part) =>
+    String(part).padStart(2, "0"),
+  );
+  return (hours > 0 ? `${hours}:` : "") + parts.join(":");
 }
 
 let forget;
 function say(words) {
   byId("said").textContent = words;
   clearTimeout(forget);
-  forget = setTimeout(() => { byId("said").textContent = ""; }, 6000);
+  forget = setTimeout(() => {
+    byId("said").textContent = "";
+  }, 6000);
 }
 
 function showLive(words, state) {
   byId("live").textContent = words;
   byId("live").dataset.state = state;
 }
-`;
