@@ -150,7 +150,7 @@ function personalTokenControls(service: Service): Pick<Controls, "createPersonal
 }
 
 function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | "liveTokens"> {
-  const { retailers, grants, personalTokens, log, now } = service;
+  const { retailers, tokens, personalTokens, log } = service;
   return {
     tokenRequests(prefix) {
       const domainPrefix = prefix === undefined ? undefined : retailers.get(prefix).domainPrefix;
@@ -160,14 +160,17 @@ function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | 
     },
     accepts(prefix, token) {
       const { domainPrefix } = retailers.get(prefix);
-      return acceptsBearer(service, domainPrefix, token) || grants.acceptsRefresh(domainPrefix, token);
+      return (
+        acceptsBearer(service, domainPrefix, token) ||
+        tokens.find(domainPrefix, "refresh", token) !== undefined
+      );
     },
     liveTokens(prefix) {
       const { domainPrefix } = retailers.get(prefix);
-      const held = grants.of(domainPrefix);
+      const live = tokens.live(domainPrefix);
       return {
-        access: held.flatMap((grant) => grant.access.filter((token) => now() < token.expiresAt)).length,
-        refresh: held.filter((grant) => grant.refusedAt === undefined).length,
+        access: live.filter(({ kind }) => kind === "access").length,
+        refresh: live.filter(({ kind }) => kind === "refresh").length,
         personal: personalTokens.of(domainPrefix).length,
       };
     },
@@ -177,7 +180,7 @@ function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | 
 function troubles(
   service: Service,
 ): Pick<Controls, "changeClientSecret" | "expire" | "refuse" | "limit" | "fault" | "clearFaults"> {
-  const { settings, retailers, grants, history, rateLimiter, faults } = service;
+  const { settings, retailers, tokens, rateLimiter, faults } = service;
   return {
     changeClientSecret(clientSecret) {
       if (typeof clientSecret !== "string" || clientSecret === "")
@@ -186,17 +189,13 @@ function troubles(
       storeChanged(service);
     },
     expire: (prefix) =>
-      changing(service, prefix, (domainPrefix) => {
-        const count = grants.expire(domainPrefix);
-        history.ended(domainPrefix, "expired");
-        return count;
-      }),
+      changing(service, prefix, (domainPrefix) =>
+        tokens.end(domainPrefix, "expired", ({ kind }) => kind === "access"),
+      ),
     refuse: (prefix) =>
-      changing(service, prefix, (domainPrefix) => {
-        const count = grants.refuse(domainPrefix);
-        history.ended(domainPrefix, "stopped");
-        return count;
-      }),
+      changing(service, prefix, (domainPrefix) =>
+        tokens.end(domainPrefix, "stopped", ({ kind }) => kind === "refresh"),
+      ),
     limit(prefix, ms) {
       if (!(Number.isFinite(ms) && ms > 0))
         throw new TypeError("ms must be a number of milliseconds above 0");

@@ -2,7 +2,7 @@ import type { TlsOptions } from "node:tls";
 import { demoRetailers, type NamedStore } from "./stores/demo-retailers.js";
 import { isDomainPrefix } from "./stores/retailer-accounts.js";
 import { isScope } from "./stores/scopes.js";
-import { type Rotation, rotations } from "./tokens/grant.js";
+import { type Rotation, rotations } from "./tokens/issued-tokens.js";
 import type { RateLimit } from "./traffic/rate-limiter.js";
 
 /** Options of the sandbox; all have defaults. */

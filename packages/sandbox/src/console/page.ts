@@ -3,7 +3,6 @@ import type { Answer } from "../http/http.js";
 import { brand, pageAnswer } from "../http/page.js";
 import { demoApplication } from "../options.js";
 import type { Service } from "../service/service-state.js";
-import { isUsable } from "../tokens/grant.js";
 import { duration } from "./formatting.js";
 import { requestRow } from "./request-row.js";
 import { storeCard } from "./retailer-card.js";
@@ -49,8 +48,10 @@ ${tokenDialog}`;
 
 /** How many stores have access; if none ever had, the first steps too. */
 export function overview(service: Service): Html {
-  const { retailers, grants } = service;
-  const open = retailers.all.filter(({ domainPrefix }) => grants.of(domainPrefix).some(isUsable)).length;
+  const { retailers, tokens } = service;
+  const open = retailers.all.filter(({ domainPrefix }) =>
+    tokens.live(domainPrefix).some(({ kind }) => kind === "refresh"),
+  ).length;
   return html`
 <section id="overview" class="overview" aria-labelledby="stores-title">
   <h1 id="stores-title">Stores <span class="quiet">${open} of ${retailers.all.length} with access</span></h1>

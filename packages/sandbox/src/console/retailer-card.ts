@@ -1,8 +1,8 @@
 import { type Html, html } from "../http/html.js";
 import type { Service } from "../service/service-state.js";
 import type { Retailer } from "../stores/retailer-accounts.js";
-import { type Grant, isUsable } from "../tokens/grant.js";
 import { users } from "../tokens/personal-tokens.js";
+import { hasEnded, type Login } from "../tokens/token.js";
 import type { TokenEvent } from "../tokens/token-history.js";
 import { countdown, endpointNames, faultWords, masked, momentOf, timeOfDay } from "./formatting.js";
 import { openAlarm } from "./timeline-steps.js";
@@ -12,8 +12,7 @@ export function storeCard(service: Service, prefix: string): Html {
   const retailer = service.retailers.get(prefix);
   const { domainPrefix, name } = retailer;
   const index = service.retailers.all.indexOf(retailer);
-  const grants = service.grants.of(domainPrefix);
-  const newest = grants.at(-1);
+  const { newest } = service.tokens.of(domainPrefix);
   const state = stateOf(service, retailer, newest);
   return html`
 <article id="store-${domainPrefix}" class="panel store is-${state.className}" data-store="${domainPrefix}" aria-label="${name}">
@@ -23,7 +22,7 @@ export function storeCard(service: Service, prefix: string): Html {
     <span class="tag ${state.className}">${state.words}</span>
   </header>
   ${tokenRows(service, newest)}
-  ${newest ? knowledge(service, retailer, grants.length - 1) : html`<p class="nothing">${state.hint}</p>`}
+  ${newest ? knowledge(service, retailer) : html`<p class="nothing">${state.hint}</p>`}
   ${alarm(service, domainPrefix)}
   ${troubles(service, domainPrefix)}
   ${buttons(service, domainPrefix, newest)}
@@ -35,8 +34,8 @@ export function storeCard(service: Service, prefix: string): Html {
  * The store's state in few words, as the service knows it: whether the application still has the tokens, nobody tells
  * it. The newest login decides: earlier ones may live on, but the client has the newest.
  */
-function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Grant | undefined) {
-  if (newest && !isUsable(newest)) return { className: "bad", words: "Login needed" };
+function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Login | undefined) {
+  if (newest?.refresh?.end) return { className: "bad", words: "Login needed" };
   if (newest && alarmOf(service, domainPrefix)) return { className: "bad", words: "May be lost" };
   if (newest) return { className: "good", words: "Has access" };
   if (service.codes.isWaiting(domainPrefix)) {
@@ -51,27 +50,29 @@ function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newes
 }
 
 /** Also without a login, so that all cards have the same rows. */
-function tokenRows(service: Service, grant: Grant | undefined): Html {
-  const access = grant?.access.at(-1); // the client has this one; without rotation, earlier ones may live on
+function tokenRows(service: Service, login: Login | undefined): Html {
+  const { access, refresh } = login ?? {}; // the client has these; without rotation, earlier ones may live on
   return html`
   <dl class="tokens">
     <div><dt>Access token</dt><dd>${access ? masked(access.ending) : "none"}</dd>
       <dd class="left">${access && countdown(service, access.expiresAt, "expired", access.issuedAt)}</dd></div>
-    <div><dt>Refresh token</dt><dd>${grant ? masked(grant.refresh.ending) : "none"}</dd>
-      <dd class="left">${grant && refreshTokenWords(grant)}</dd></div>
+    <div><dt>Refresh token</dt><dd>${refresh ? masked(refresh.ending) : "none"}</dd>
+      <dd class="left">${login && refreshTokenWords(login)}</dd></div>
   </dl>`;
 }
 
-function refreshTokenWords(grant: Grant): Html {
-  if (!isUsable(grant)) return html`<b class="bad">refused</b>`;
-  if (grant.renewals === 0) return html`not used yet`;
-  return html`${grant.renewals === 1 ? "renewed once" : `renewed ${grant.renewals} times`}`;
+function refreshTokenWords({ refresh, renewals }: Login): Html {
+  if (refresh?.end) return html`<b class="bad">refused</b>`;
+  if (renewals === 0) return html`not used yet`;
+  return html`${renewals === 1 ? "renewed once" : `renewed ${renewals} times`}`;
 }
 
 /** When the tokens were last of use to somebody, and the way to their timeline. */
-function knowledge(service: Service, { domainPrefix, name }: Retailer, earlier: number): Html {
-  const usedAt = service.history.of(domainPrefix)?.usedAt;
-  const used = usedAt !== undefined && `Last used at ${momentOf(usedAt, service.now())}.`;
+function knowledge({ tokens, now }: Service, { domainPrefix, name }: Retailer): Html {
+  const { newest, usedAt } = tokens.of(domainPrefix);
+  const logins = new Set(tokens.live(domainPrefix).map(({ login }) => login));
+  const earlier = [...logins].filter((login) => login !== newest).length;
+  const used = usedAt !== undefined && `Last used at ${momentOf(usedAt, now())}.`;
   const others =
     earlier > 0 && ` ${earlier === 1 ? "One earlier login" : `${earlier} earlier logins`} as well.`;
   return html`<p class="nothing">${used}${others} ${timelineLink(domainPrefix, name)}</p>`;
@@ -90,8 +91,7 @@ function alarm(service: Service, domainPrefix: string): Html {
 }
 
 function alarmOf({ history }: Service, domainPrefix: string): TokenEvent | undefined {
-  const story = history.of(domainPrefix);
-  return story && openAlarm(story);
+  return openAlarm(history.of(domainPrefix));
 }
 
 /** The faults and the limit that wait for this store, and the button that removes them; nothing if there are none. */
@@ -118,9 +118,9 @@ function remembered(service: Service, domainPrefix: string): Html {
   return html`<p class="memo">The application remembers the 429 until ${timeOfDay(until)}, and may send no token request before: ${countdown(service, until, "over")}</p>`;
 }
 
-function buttons(service: Service, domainPrefix: string, newest: Grant | undefined): Html {
+function buttons(service: Service, domainPrefix: string, newest: Login | undefined): Html {
   // A button that would change nothing is disabled, so that nobody looks for an effect.
-  const hasAccess = newest?.access.some((access) => service.now() < access.expiresAt) ?? false;
+  const hasAccess = newest?.access !== undefined && !hasEnded(newest.access, service.now());
   const failing = service.faults.waitingFor(domainPrefix).map(({ endpoint }) => endpoint);
   const apiButton = (action: string, words: string) =>
     button(
@@ -132,7 +132,7 @@ function buttons(service: Service, domainPrefix: string, newest: Grant | undefin
   return html`
   <div class="actions" role="group" aria-label="Make something go wrong">
     ${button(domainPrefix, "expire", "Expire now", hasAccess)}
-    ${button(domainPrefix, "refuse", "Refuse the refresh token", newest !== undefined && isUsable(newest))}
+    ${button(domainPrefix, "refuse", "Refuse the refresh token", newest !== undefined && !newest.refresh?.end)}
     ${button(domainPrefix, "limit", "429 for a minute")}
     ${button(domainPrefix, "tokenAnswers500", "Answer 500", !failing.includes("token"))}
   </div>

@@ -1,5 +1,5 @@
-import type { StoreHistory, TokenEvent } from "../tokens/token-history.js";
-import type { TokenRecord } from "../tokens/token-records.js";
+import type { Token } from "../tokens/token.js";
+import type { TokenEvent } from "../tokens/token-history.js";
 
 /** One step of a store's story: an event, or the end of an access token's own time, at which nothing happens. */
 export interface Step extends Omit<TokenEvent, "id"> {
@@ -7,7 +7,11 @@ export interface Step extends Omit<TokenEvent, "id"> {
 }
 
 /** Oldest first. */
-export function stepsOf({ tokens, events }: StoreHistory, now: number): readonly Step[] {
+export function stepsOf(
+  tokens: readonly Token[],
+  events: readonly TokenEvent[],
+  now: number,
+): readonly Step[] {
   const ends = tokens.flatMap((token) => endOfTime(token, now)).sort((one, other) => one.at - other.at);
   const steps: Step[] = [];
   // Events keep their order, even if the clock was turned back between two of them. At the instant of its end a token
@@ -25,14 +29,14 @@ export function isSpentTokenSent({ type, sent }: Step): boolean {
 }
 
 /** The latest time a spent refresh token was sent, unless somebody has received new tokens since. */
-export function openAlarm({ events }: StoreHistory): TokenEvent | undefined {
-  const last = [...events].reverse().find((event) => isSpentTokenSent(event) || isReceived(event));
+export function openAlarm(events: readonly TokenEvent[]): TokenEvent | undefined {
+  const last = events.findLast((event) => isSpentTokenSent(event) || isReceived(event));
   return last && isSpentTokenSent(last) ? last : undefined;
 }
 
 const isReceived = ({ issued, answerLost }: Step) => issued.length > 0 && !answerLost;
 
-function endOfTime({ name, end, expiresAt }: TokenRecord, now: number): Step[] {
-  if (end !== undefined || expiresAt === undefined || now < expiresAt) return [];
+function endOfTime({ name, end, expiresAt }: Token, now: number): Step[] {
+  if (end !== undefined || now < expiresAt) return [];
   return [{ type: "expired", at: expiresAt, issued: [], ended: [name], ownTime: true }];
 }

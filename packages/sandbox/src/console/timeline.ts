@@ -1,8 +1,7 @@
 import { type Html, html } from "../http/html.js";
 import { type Answer, jsonAnswer } from "../http/http.js";
 import type { Service } from "../service/service-state.js";
-import type { StoreHistory } from "../tokens/token-history.js";
-import { hasEnded } from "../tokens/token-records.js";
+import type { TokenEvent } from "../tokens/token-history.js";
 import { momentOf } from "./formatting.js";
 import { isSpentTokenSent, openAlarm, type Step, stepsOf } from "./timeline-steps.js";
 import { tell } from "./timeline-words.js";
@@ -42,15 +41,15 @@ function chosenStore({ retailers, history }: Service, asked: string | undefined)
 }
 
 function timelineBody(service: Service, domainPrefix: string): Html {
-  const history = service.history.of(domainPrefix);
-  if (!history) {
+  const events = service.history.of(domainPrefix);
+  if (events.length === 0) {
     return html`<div id="timeline-body"><p class="nothing">No token was issued to this store yet.</p></div>`;
   }
   const now = service.now();
-  const steps = stepsOf(history, now);
+  const steps = stepsOf(service.tokens.of(domainPrefix).tokens, events, now);
   return html`
-<div id="timeline-body" data-changes-at="${nextEnd(history, now)}">
-  ${alarm(history, now)}
+<div id="timeline-body" data-changes-at="${nextEnd(service, domainPrefix)}">
+  ${alarm(events, now)}
   <p class="nothing">R: refresh token. A: access token. They are counted in the order of issue.</p>
   <div class="story" id="timeline-story" role="region" aria-label="What happened to the tokens, newest first" tabindex="0">
     <ol>${[...steps].reverse().map((step) => stepRow(step, now))}</ol>
@@ -59,15 +58,14 @@ function timelineBody(service: Service, domainPrefix: string): Html {
 }
 
 /** The instant at which the next token's own time is over, for the script: nothing else tells it then. */
-function nextEnd({ tokens }: StoreHistory, now: number): number | undefined {
-  const live = tokens.filter((token) => !hasEnded(token, now));
-  const next = Math.min(...live.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY));
+function nextEnd({ tokens }: Service, domainPrefix: string): number | undefined {
+  const next = Math.min(...tokens.live(domainPrefix).map(({ expiresAt }) => expiresAt));
   return Number.isFinite(next) ? next : undefined;
 }
 
 /** A refresh token that was sent after it was spent: the one moment nobody should overlook. */
-function alarm(history: StoreHistory, now: number): Html {
-  const event = openAlarm(history);
+function alarm(events: readonly TokenEvent[], now: number): Html {
+  const event = openAlarm(events);
   if (!event?.sent) return html``;
   const { name, replacedBy } = event.sent;
   return html`

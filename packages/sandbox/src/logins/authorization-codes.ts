@@ -1,5 +1,5 @@
 import { fingerprintOf, newSecret } from "../secrets.js";
-import type { Grant } from "../tokens/grant.js";
+import type { Login } from "../tokens/token.js";
 
 /** An authorization code on its way from the consent page to the token endpoint. */
 export interface AuthorizationCode {
@@ -7,8 +7,8 @@ export interface AuthorizationCode {
   readonly redirectUri: string;
   readonly scopes: readonly string[];
   readonly issuedAt: number;
-  /** The grant that it was exchanged for; once set, the code is spent. */
-  spentOn?: Grant;
+  /** The login that it was exchanged for; once set, the code is spent. */
+  spentOn?: Login;
 }
 
 export interface AuthorizationCodes {
@@ -19,10 +19,10 @@ export interface AuthorizationCodes {
   isWaiting(domainPrefix: string): boolean;
 }
 
-/** `replayOf`: the grant that the code was exchanged for before. */
+/** `replayOf`: the login that the code was exchanged for before. */
 export interface Refusal {
   readonly refused: string;
-  readonly replayOf?: Grant;
+  readonly replayOf?: Login;
 }
 
 /** Section 8: a code is good for ten minutes, once. */

@@ -106,7 +106,7 @@ function callApi(service: Service, retailer: Retailer, path: readonly string[], 
   const { domainPrefix } = retailer;
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
   if (bearer !== undefined) {
-    service.history.called(domainPrefix, bearer, request.from);
+    service.tokens.called(domainPrefix, bearer, request.from);
     storeChanged(service, domainPrefix);
   }
   return answer;

@@ -60,14 +60,14 @@ function whyNotAuthorized(
 
 /** RFC 6750 3.1. Only the tokens of a login have scopes: a personal token may do what its user may (R7). */
 function whyBeyondScope(
-  { settings, grants }: Service,
+  { settings, tokens }: Service,
   { domainPrefix }: Retailer,
   path: readonly string[],
   request: Incoming,
 ): Answer | undefined {
   if (settings.scopes.length === 0) return undefined;
   const needed = scopeFor(request.method, path);
-  const granted = grants.scopesOf(domainPrefix, bearerIn(request) ?? "");
+  const granted = tokens.find(domainPrefix, "access", bearerIn(request) ?? "")?.login.scopes;
   if (needed === undefined || granted === undefined || granted.includes(needed)) return undefined;
   const description = `This call needs the scope ${needed}, which the login was not granted.`;
   return jsonAnswer(
@@ -83,8 +83,9 @@ function bearerIn({ headers }: Incoming): string | undefined {
 
 /** Whether the API of this store takes this bearer now: an access token or a personal token (R7). */
 export function acceptsBearer(service: Service, domainPrefix: string, token: string): boolean {
+  const { tokens, personalTokens } = service;
   return (
-    service.grants.acceptsAccess(domainPrefix, token) || service.personalTokens.accepts(domainPrefix, token)
+    tokens.find(domainPrefix, "access", token) !== undefined || personalTokens.accepts(domainPrefix, token)
   );
 }
 

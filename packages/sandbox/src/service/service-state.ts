@@ -2,7 +2,7 @@ import { type AuthorizationCodes, authorizationCodes } from "../logins/authoriza
 import { type PendingConsents, pendingConsents } from "../logins/pending-consents.js";
 import type { Settings } from "../options.js";
 import { type Retailers, retailerAccounts } from "../stores/retailer-accounts.js";
-import { type Grants, issuedGrants } from "../tokens/grants.js";
+import { type IssuedTokens, issuedTokens } from "../tokens/issued-tokens.js";
 import { type PersonalTokens, personalTokens } from "../tokens/personal-tokens.js";
 import { type TokenHistory, tokenHistory } from "../tokens/token-history.js";
 import { type Faults, faultsOnDemand } from "../traffic/faults.js";
@@ -20,7 +20,7 @@ export interface Service {
   readonly retailers: Retailers;
   readonly consents: PendingConsents;
   readonly codes: AuthorizationCodes;
-  readonly grants: Grants;
+  readonly tokens: IssuedTokens;
   readonly history: TokenHistory;
   readonly personalTokens: PersonalTokens;
   /** The token endpoint's. */
@@ -52,8 +52,7 @@ export interface Addresses {
 export function newService(settings: Settings, port: number): Service {
   const now = settings.clock;
   const watchers = new Set<Watcher>();
-  const clientSecret = () => settings.clientSecret; // it may change
-  const grants = issuedGrants(settings.rotation, settings.lifetimeMs, now);
+  const history = tokenHistory(settings, now);
   return {
     settings,
     addresses: addressesAt(settings, port),
@@ -62,13 +61,13 @@ export function newService(settings: Settings, port: number): Service {
     retailers: retailerAccounts(settings.stores, settings.products),
     consents: pendingConsents(now),
     codes: authorizationCodes(now),
-    grants,
-    history: tokenHistory(grants, now, clientSecret),
+    tokens: issuedTokens(settings, history, now),
+    history,
     personalTokens: personalTokens(now),
     rateLimiter: rateLimiter(settings.rateLimit, now),
     apiRateLimiter: settings.apiRateLimit && rateLimiter(settings.apiRateLimit, now),
     faults: faultsOnDemand(),
-    log: requestLog(now, clientSecret, (entry) => {
+    log: requestLog(settings, now, (entry) => {
       for (const watcher of watchers) watcher.onRequest(entry);
     }),
   };

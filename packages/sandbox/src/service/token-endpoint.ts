@@ -9,7 +9,8 @@ import {
 } from "../http/http.js";
 import { isSameSecret } from "../secrets.js";
 import type { Retailer } from "../stores/retailer-accounts.js";
-import type { IssuedTokens } from "../tokens/grant.js";
+import type { NewTokens } from "../tokens/issued-tokens.js";
+import { hasEnded } from "../tokens/token.js";
 import type { RateWindow } from "../traffic/rate-limiter.js";
 import { type Service, storeChanged } from "./service-state.js";
 
@@ -55,39 +56,36 @@ function exchange(service: Service, { domainPrefix }: Retailer, form: URLSearchP
   const found = service.codes.redeemable(code, domainPrefix, redirectUri);
   if ("refused" in found) {
     // RFC 6749 4.1.2: a code that is used twice may have been stolen, so the tokens of its first use end.
-    if (found.replayOf) service.grants.revoke(found.replayOf);
-    if (found.replayOf) service.history.ended(domainPrefix, "revoked", by);
+    service.tokens.end(domainPrefix, "revoked", ({ login }) => login === found.replayOf, by);
     storeChanged(service, domainPrefix);
     return refusal("invalid_grant", found.refused);
   }
-  const { grant, tokens } = service.grants.start({ domainPrefix, scopes: found.scopes });
-  found.spentOn = grant;
-  service.history.loggedIn(domainPrefix, tokens, by);
+  const tokens = service.tokens.logIn(domainPrefix, found.scopes, by);
+  found.spentOn = tokens.login;
   return issued(service, domainPrefix, tokens);
 }
 
 function refresh(service: Service, { domainPrefix }: Retailer, form: URLSearchParams, by: Caller): Answer {
   const refreshToken = form.get("refresh_token");
   if (!refreshToken) return refusal("invalid_request", "refresh_token is missing.");
-  if (service.settings.refusesEarly && service.grants.isTooEarly(domainPrefix, refreshToken))
+  const access = service.tokens.find(domainPrefix, "refresh", refreshToken)?.login.access;
+  if (service.settings.refusesEarly && access && !hasEnded(access, service.now()))
     return refusal(
       "invalid_grant",
       "The access token is still valid: this service renews no token before its end.",
     );
-  const tokens = service.grants.renew(domainPrefix, refreshToken);
+  const tokens = service.tokens.renew(domainPrefix, refreshToken, by);
   if (!tokens) {
-    service.history.refused(domainPrefix, refreshToken, by);
     storeChanged(service, domainPrefix);
     return refusal("invalid_grant", "This refresh token is unknown at this store, spent, or refused.");
   }
-  service.history.renewed(domainPrefix, refreshToken, tokens, by);
   return issued(service, domainPrefix, tokens);
 }
 
 /** The token response (2.2); instants turn into seconds here. */
-function issued(service: Service, domainPrefix: string, tokens: IssuedTokens): Answer {
+function issued(service: Service, domainPrefix: string, tokens: NewTokens): Answer {
   storeChanged(service, domainPrefix);
-  const { accessToken, expiresAt, refreshToken, scopes } = tokens;
+  const { accessToken, expiresAt, refreshToken, login } = tokens;
   return jsonAnswer(
     200,
     {
@@ -98,7 +96,7 @@ function issued(service: Service, domainPrefix: string, tokens: IssuedTokens): A
       expires_in: Math.floor((expiresAt - service.now()) / 1000),
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
       domain_prefix: domainPrefix,
-      ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
+      ...(login.scopes.length === 0 ? {} : { scope: login.scopes.join(" ") }),
     },
     { Pragma: "no-cache" },
   );

@@ -4,7 +4,7 @@ import { readOptions } from "../options.js";
 import { newService } from "../service/service-state.js";
 import { virtualClock } from "../virtual-clock.js";
 
-// The history beside the grants, as the token endpoint uses the two. console/timeline.test.ts has the whole of it.
+// The tokens and their history, as the token endpoint uses the two. console/timeline.test.ts has the whole of it.
 
 const by = { name: "an application", port: 1234 };
 
@@ -23,7 +23,8 @@ test("a renewal ends what the service accepts no more, and nothing of another lo
   const first = login("harbour-coffee");
   login("harbour-coffee");
   renew("harbour-coffee", first);
-  const { tokens = [], events = [] } = service.history.of("harbour-coffee") ?? {};
+  const { tokens } = service.tokens.of("harbour-coffee");
+  const events = service.history.of("harbour-coffee");
   const ended = tokens.filter(({ end }) => end !== undefined);
   expect(ended).toMatchObject([
     { name: "R1", end: "renewed", replacedBy: "R3" },
@@ -36,11 +37,12 @@ test("what it remembers of a store has a bound, and the newest stays", () => {
   const { service, login, renew } = startService();
   let tokens = login("harbour-coffee");
   for (let count = 0; count < 300; count += 1) tokens = renew("harbour-coffee", tokens);
-  const history = service.history.of("harbour-coffee");
-  expect(history?.tokens).toHaveLength(100);
-  expect(history?.events).toHaveLength(100);
-  expect(history?.tokens.at(-1)?.name).toBe("A301");
-  expect(history?.events.at(-1)?.issued).toEqual(["R301", "A301"]);
+  const { tokens: remembered } = service.tokens.of("harbour-coffee");
+  const events = service.history.of("harbour-coffee");
+  expect(remembered).toHaveLength(100);
+  expect(events).toHaveLength(100);
+  expect(remembered.at(-1)?.name).toBe("A301");
+  expect(events.at(-1)?.issued).toEqual(["R301", "A301"]);
 });
 
 test("a live token is remembered for longer than those that have ended", () => {
@@ -58,9 +60,10 @@ test("it holds no token and no secret, not even one that a caller has in its nam
   const { accessToken, refreshToken = "" } = tokens;
   const secrets = [accessToken, refreshToken, "canary-client-secret"];
   for (const secret of secrets) {
-    service.history.refused("harbour-coffee", secret, { name: `agent/${secret}`, port: 1 });
+    service.tokens.renew("harbour-coffee", `${secret}-`, { name: `agent/${secret}`, port: 1 });
   }
-  const history = inspect(service.history.of("harbour-coffee"), { depth: 9 });
+  const kept = [service.tokens.of("harbour-coffee"), service.history.of("harbour-coffee")];
+  const history = inspect(kept, { depth: 9 });
   for (const secret of secrets) expect(history).not.toContain(secret);
   expect(history).toContain("agent/");
 });
@@ -68,10 +71,10 @@ test("it holds no token and no secret, not even one that a caller has in its nam
 test("a store to which nothing has happened has no history", () => {
   const { service, login } = startService();
   expect(service.history.latestStore()).toBeUndefined();
-  service.history.called("rosas-bikes", "some-token", by);
-  service.history.ended("rosas-bikes", "expired");
+  service.tokens.called("rosas-bikes", "some-token", by);
+  service.tokens.end("rosas-bikes", "expired", () => true);
   login("harbour-coffee");
-  expect(service.history.of("rosas-bikes")).toBeUndefined();
+  expect(service.history.of("rosas-bikes")).toEqual([]);
   expect(service.history.latestStore()).toBe("harbour-coffee");
 });
 
@@ -80,19 +83,14 @@ function startService() {
     readOptions({ clock: virtualClock(), clientSecret: "canary-client-secret" }),
     4010,
   );
-  const { grants, history } = service;
+  const { tokens } = service;
   type Issued = ReturnType<typeof login>;
-  function login(domainPrefix: string) {
-    const { tokens } = grants.start({ domainPrefix, scopes: [] });
-    history.loggedIn(domainPrefix, tokens, { ...by });
-    return tokens;
-  }
+  const login = (domainPrefix: string) => tokens.logIn(domainPrefix, [], { ...by });
   function renew(domainPrefix: string, { refreshToken = "" }: Issued): Issued {
-    const tokens = grants.renew(domainPrefix, refreshToken);
-    if (!tokens) throw new Error("refused");
-    history.renewed(domainPrefix, refreshToken, tokens, { ...by });
-    return tokens;
+    const renewed = tokens.renew(domainPrefix, refreshToken, { ...by });
+    if (!renewed) throw new Error("refused");
+    return renewed;
   }
-  const names = (domainPrefix: string) => history.of(domainPrefix)?.tokens.map(({ name }) => name);
+  const names = (domainPrefix: string) => tokens.of(domainPrefix).tokens.map(({ name }) => name);
   return { service, login, renew, names };
 }

@@ -45,8 +45,8 @@ const kept = 10_000;
 
 /** Paths never show the client secret or a token; `onChange` is called for every arrival and every outcome. */
 export function requestLog(
+  application: { readonly clientSecret: string },
   now: () => number,
-  clientSecret: () => string,
   onChange: (entry: LoggedRequest) => void,
 ): RequestLog {
   const entries: LoggedRequest[] = [];
@@ -56,7 +56,7 @@ export function requestLog(
     arrived(arrival) {
       lastId += 1;
       // A client may put a secret into a path by mistake, and people look at this log.
-      const path = redact(arrival.path, clientSecret()).slice(0, 200);
+      const path = redact(arrival.path, application.clientSecret).slice(0, 200);
       const entry: LoggedRequest = { id: lastId, at: now(), ...arrival, path };
       entries.push(entry);
       if (entries.length > kept) entries.shift();
