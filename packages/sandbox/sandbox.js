@@ -183,6 +183,7 @@ function tick() {
   }
 }
 
+// Minutes and seconds, with the hours before them if there are any.
 function clockWords(ms) {
   const seconds = Math.ceil(ms / 1000);
   const hours = Math.floor(seconds / 3600);

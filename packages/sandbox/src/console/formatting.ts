@@ -1,15 +1,12 @@
 import { type Html, html } from "../http/html.js";
-import type { Service } from "../service/service-state.js";
 import type { FaultKind } from "../traffic/faults.js";
 
-/** The time that is left. The browser script counts on from `data-until`. */
-export function countdown({ now }: Service, untilAt: number, afterwards: string, fromAt?: number): Html {
-  const left = untilAt - now();
+/** The time that is left, filled in by the page's script. */
+export function countdown(untilAt: number, afterwards: string, fromAt?: number): Html {
   const bar =
     fromAt !== undefined &&
-    html`<progress max="${untilAt - fromAt}" value="${Math.max(0, left)}" aria-hidden="true"></progress>`;
-  const words = left > 0 ? clockWords(left) : afterwards;
-  return html`<span class="countdown ${left <= 0 && "over"}" data-until="${untilAt}" data-over="${afterwards}"><span>${words}</span>${bar}</span>`;
+    html`<progress max="${untilAt - fromAt}" value="0" aria-hidden="true"></progress>`;
+  return html`<span class="countdown" data-until="${untilAt}" data-over="${afterwards}"><span></span>${bar}</span>`;
 }
 
 /** A length of time in the largest unit that it is a whole number of. */
@@ -35,16 +32,6 @@ export function momentOf(at: number, now: number): string {
 
 /** A secret, as far as the sandbox still knows it: its last four characters. */
 export const masked = (ending: string): Html => html`<code>••••${ending}</code>`;
-
-/** Minutes and seconds, with the hours before them if there are any; the browser script counts on in the same form. */
-function clockWords(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  const parts = [Math.floor((seconds % 3600) / 60), seconds % 60].map((part) =>
-    String(part).padStart(2, "0"),
-  );
-  const hours = Math.floor(seconds / 3600);
-  return hours > 0 ? `${hours}:${parts.join(":")}` : parts.join(":");
-}
 
 export const endpointNames = { token: "Token endpoint", api: "API" };
 

@@ -21,7 +21,7 @@ export function storeCard(service: Service, prefix: string): Html {
     <h2>${name}<small>${domainPrefix}</small></h2>
     <span class="tag ${state.className}">${state.words}</span>
   </header>
-  ${tokenRows(service, newest)}
+  ${tokenRows(newest)}
   ${newest ? knowledge(service, retailer) : html`<p class="nothing">${state.hint}</p>`}
   ${alarm(service, domainPrefix)}
   ${troubles(service, domainPrefix)}
@@ -50,12 +50,12 @@ function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newes
 }
 
 /** Also without a login, so that all cards have the same rows. */
-function tokenRows(service: Service, login: Login | undefined): Html {
+function tokenRows(login: Login | undefined): Html {
   const { access, refresh } = login ?? {}; // the client has these; without rotation, earlier ones may live on
   return html`
   <dl class="tokens">
     <div><dt>Access token</dt><dd>${access ? masked(access.ending) : "none"}</dd>
-      <dd class="left">${access && countdown(service, access.expiresAt, "expired", access.issuedAt)}</dd></div>
+      <dd class="left">${access && countdown(access.expiresAt, "expired", access.issuedAt)}</dd></div>
     <div><dt>Refresh token</dt><dd>${refresh ? masked(refresh.ending) : "none"}</dd>
       <dd class="left">${login && refreshTokenWords(login)}</dd></div>
   </dl>`;
@@ -102,7 +102,7 @@ function troubles(service: Service, domainPrefix: string): Html {
     .map(({ kind, endpoint }) => html`<li>${endpointNames[endpoint]}: ${faultWords(kind)}</li>`);
   const limited =
     limitedUntil !== undefined &&
-    html`<li>${endpointNames.token}: answers 429, ${countdown(service, limitedUntil, "over")}</li>`;
+    html`<li>${endpointNames.token}: answers 429, ${countdown(limitedUntil, "over")}</li>`;
   if (!limited && faults.length === 0) return remembered(service, domainPrefix);
   return html`
   <div class="troubles">
@@ -115,7 +115,7 @@ function troubles(service: Service, domainPrefix: string): Html {
 function remembered(service: Service, domainPrefix: string): Html {
   const until = service.rateLimiter.rememberedUntil(domainPrefix);
   if (until === undefined) return html``;
-  return html`<p class="memo">The application remembers the 429 until ${timeOfDay(until)}, and may send no token request before: ${countdown(service, until, "over")}</p>`;
+  return html`<p class="memo">The application remembers the 429 until ${timeOfDay(until)}, and may send no token request before: ${countdown(until, "over")}</p>`;
 }
 
 function buttons(service: Service, domainPrefix: string, newest: Login | undefined): Html {
