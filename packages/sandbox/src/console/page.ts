@@ -36,14 +36,10 @@ ${onThisPage}
 </main>
 <p id="said" class="said" role="status"></p>
 ${tokenDialog}`;
-  const head = html`<meta name="page-token" content="${pageToken}">
+  const script = html`<meta name="page-token" content="${pageToken}">
 <meta name="service-now" content="${service.now()}">
 <script src="/sandbox.js" type="module"></script>`;
-  return pageAnswer(
-    200,
-    { title: "Retail POS sandbox", className: "with-console", body, head },
-    { script: true },
-  );
+  return pageAnswer(200, { title: "Retail POS sandbox", className: "with-console", body, script });
 }
 
 /** How many stores have access; if none ever had, the first steps too. */
@@ -62,11 +58,13 @@ export function overview(service: Service): Html {
 
 function topBar({ settings }: Service): Html {
   const { rotation, lifetimeMs, rateLimit, approved } = settings;
+  const refreshTokens = {
+    always: "always rotate",
+    never: "never rotate",
+    sometimes: "rotate every other time",
+  };
   const facts = [
-    [
-      "Refresh tokens",
-      { always: "always rotate", never: "never rotate", sometimes: "rotate every other time" }[rotation],
-    ],
+    ["Refresh tokens", refreshTokens[rotation]],
     ["Access tokens live", duration(lifetimeMs)],
     ["Token requests", `${rateLimit.limit} per ${duration(rateLimit.windowMs)}`],
     ["Application", approved ? "approved" : "not approved, 30 stores"],

@@ -13,7 +13,8 @@ export function storeCard(service: Service, prefix: string): Html {
   const { domainPrefix, name } = retailer;
   const index = service.retailers.all.indexOf(retailer);
   const { newest } = service.tokens.of(domainPrefix);
-  const state = stateOf(service, retailer, newest);
+  const alarm = openAlarm(service.history.of(domainPrefix));
+  const state = stateOf(service, retailer, newest, alarm);
   return html`
 <article id="store-${domainPrefix}" class="panel store is-${state.className}" data-store="${domainPrefix}" aria-label="${name}">
   <header>
@@ -23,7 +24,7 @@ export function storeCard(service: Service, prefix: string): Html {
   </header>
   ${tokenRows(newest)}
   ${newest ? knowledge(service, retailer) : html`<p class="nothing">${state.hint}</p>`}
-  ${alarm(service, domainPrefix)}
+  ${alarm && alarmWords(service, alarm)}
   ${troubles(service, domainPrefix)}
   ${buttons(service, domainPrefix, newest)}
   ${personalTokens(service, domainPrefix)}
@@ -34,18 +35,21 @@ export function storeCard(service: Service, prefix: string): Html {
  * The store's state in few words, as the service knows it: whether the application still has the tokens, nobody tells
  * it. The newest login decides: earlier ones may live on, but the client has the newest.
  */
-function stateOf(service: Service, { domainPrefix, approvedAt }: Retailer, newest: Login | undefined) {
+function stateOf(
+  { codes }: Service,
+  { domainPrefix, approvedAt }: Retailer,
+  newest?: Login,
+  alarm?: TokenEvent,
+) {
   if (newest?.refresh?.end) return { className: "bad", words: "Login needed" };
-  if (newest && alarmOf(service, domainPrefix)) return { className: "bad", words: "May be lost" };
+  if (newest && alarm) return { className: "bad", words: "May be lost" };
   if (newest) return { className: "good", words: "Has access" };
-  if (service.codes.isWaiting(domainPrefix)) {
+  if (codes.isWaiting(domainPrefix)) {
     const hint = "A code is on its way. It is good for ten minutes.";
     return { className: "wait", words: "Approved", hint };
   }
-  const isNew = approvedAt === undefined;
-  const hint = isNew
-    ? "Nobody of this store has logged in yet."
-    : "Approved before, but that code was never exchanged.";
+  const nobody = "Nobody of this store has logged in yet.";
+  const hint = approvedAt === undefined ? nobody : "Approved before, but that code was never exchanged.";
   return { className: "none", words: "No access", hint };
 }
 
@@ -61,10 +65,10 @@ function tokenRows(login: Login | undefined): Html {
   </dl>`;
 }
 
-function refreshTokenWords({ refresh, renewals }: Login): Html {
+function refreshTokenWords({ refresh, renewals }: Login): Html | string {
   if (refresh?.end) return html`<b class="bad">refused</b>`;
-  if (renewals === 0) return html`not used yet`;
-  return html`${renewals === 1 ? "renewed once" : `renewed ${renewals} times`}`;
+  if (renewals < 2) return renewals === 0 ? "not used yet" : "renewed once";
+  return `renewed ${renewals} times`;
 }
 
 /** When the tokens were last of use to somebody, and the way to their timeline. */
@@ -84,14 +88,8 @@ function timelineLink(domainPrefix: string, name: string): Html {
 }
 
 /** The script says it aloud when it is new. */
-function alarm(service: Service, domainPrefix: string): Html {
-  const event = alarmOf(service, domainPrefix);
-  if (!event) return html``;
-  return html`<p class="alarm" data-alarm="${event.id}"><b>A spent refresh token was sent</b> at ${momentOf(event.at, service.now())}. The application may have lost this store.</p>`;
-}
-
-function alarmOf({ history }: Service, domainPrefix: string): TokenEvent | undefined {
-  return openAlarm(history.of(domainPrefix));
+function alarmWords({ now }: Service, { id, at }: TokenEvent): Html {
+  return html`<p class="alarm" data-alarm="${id}"><b>A spent refresh token was sent</b> at ${momentOf(at, now())}. The application may have lost this store.</p>`;
 }
 
 /** The faults and the limit that wait for this store, and the button that removes them; nothing if there are none. */
@@ -122,13 +120,9 @@ function buttons(service: Service, domainPrefix: string, newest: Login | undefin
   // A button that would change nothing is disabled, so that nobody looks for an effect.
   const hasAccess = newest?.access !== undefined && !hasEnded(newest.access, service.now());
   const failing = service.faults.waitingFor(domainPrefix).map(({ endpoint }) => endpoint);
+  const isWell = !failing.includes("api");
   const apiButton = (action: string, words: string) =>
-    button(
-      domainPrefix,
-      action,
-      html`<span class="unseen">API answers </span>${words}`,
-      !failing.includes("api"),
-    );
+    button(domainPrefix, action, html`<span class="unseen">API answers </span>${words}`, isWell);
   return html`
   <div class="actions" role="group" aria-label="Make something go wrong">
     ${button(domainPrefix, "expire", "Expire now", hasAccess)}

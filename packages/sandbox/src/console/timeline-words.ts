@@ -9,20 +9,10 @@ export interface Telling {
 }
 
 export function tell(step: Step): Telling {
-  const lead = leads[step.type];
+  const lead = step.type.charAt(0).toUpperCase() + step.type.slice(1);
   const lost = step.answerLost ? ` The answer was cut off: nobody received ${list(step.issued)}.` : "";
   return { lead, rest: what(step) + lost, by: whose(step) };
 }
-
-const leads: Record<Step["type"], string> = {
-  login: "Login",
-  renewed: "Renewed",
-  refused: "Refused",
-  rejected: "Rejected",
-  expired: "Expired",
-  stopped: "Stopped",
-  revoked: "Revoked",
-};
 
 function what(step: Step): string {
   const { issued, ended, sent, ownTime } = step;

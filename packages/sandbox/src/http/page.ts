@@ -6,16 +6,12 @@ export interface Page {
   readonly body: Html;
   /** For `<body>`. */
   readonly className: string;
-  /** For `<head>`. */
-  readonly head?: Html;
+  /** The page's script, and what it has to know, for `<head>`. */
+  readonly script?: Html;
 }
 
-/** A page with one stylesheet, no script unless `script` says so, and no way into a frame. */
-export function pageAnswer(
-  status: number,
-  page: Page,
-  { script = false }: { script?: boolean } = {},
-): Answer {
+/** A page with one stylesheet, no script but its own, and no way into a frame. */
+export function pageAnswer(status: number, page: Page): Answer {
   const { html: body } = html`<!doctype html>
 <html lang="en">
 <head>
@@ -25,14 +21,14 @@ export function pageAnswer(
 <title>${page.title}</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="/sandbox.css">
-${page.head}
+${page.script}
 </head>
 <body class="${page.className}">
 ${page.body}
 </body>
 </html>
 `;
-  return { status, body, headers: { ...headers, "Content-Security-Policy": policy(script) } };
+  return { status, body, headers: { ...headers, "Content-Security-Policy": policy(page) } };
 }
 
 /** The name at the top of every page. */
@@ -51,7 +47,7 @@ const headers = {
  * and the consent form ends at the application's callback, which may send the
  * browser on to addresses nobody here knows.
  */
-function policy(script: boolean): string {
+function policy({ script }: Page): string {
   const scripted = script ? "; script-src 'self'; connect-src 'self'" : "";
   return `default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'${scripted}`;
 }
