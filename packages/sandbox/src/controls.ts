@@ -4,7 +4,6 @@ import { approve, decline, limitProblem, refuse } from "./service/connect-endpoi
 import { acceptsBearer } from "./service/sample-api.js";
 import { type Service, storeChanged } from "./service/service-state.js";
 import { canConnect, type Retailer } from "./stores/retailer-accounts.js";
-import { users } from "./tokens/personal-tokens.js";
 import type { Fault, FaultKind, FaultOptions } from "./traffic/faults.js";
 import type { LoggedRequest } from "./traffic/request-log.js";
 
@@ -100,63 +99,25 @@ export interface LiveTokens {
 }
 
 export function newControls(service: Service): Controls {
-  const { log, now } = service;
+  const { settings, retailers, personalTokens, tokens, rateLimiter, faults, log, now } = service;
+  const prefixOf = (prefix?: string) =>
+    prefix === undefined ? undefined : retailers.get(prefix).domainPrefix;
   return {
     now,
     ...logins(service),
-    ...personalTokenControls(service),
+    createPersonalToken: (prefix, user = "owner") =>
+      changing(service, prefix, (domainPrefix) => personalTokens.create(domainPrefix, user)),
+    resetPassword: (prefix, user = "owner") =>
+      changing(service, prefix, (domainPrefix) => personalTokens.resetPassword(domainPrefix, user)),
+
     // A getter, so that each use sees the requests that have arrived meanwhile.
     get requests() {
       return log.entries();
     },
-    ...truths(service),
-    ...troubles(service),
-  };
-}
-
-function logins(service: Service): Pick<Controls, "approve" | "consent" | "decline"> {
-  const { settings, retailers } = service;
-  // The same limit as on the consent page: a test should meet it before the application does in production.
-  const connectable = (domainPrefix: string): Retailer => {
-    const retailer = retailers.get(domainPrefix);
-    if (!canConnect(retailers, retailer, settings.approved)) throw new Error(limitProblem);
-    return retailer;
-  };
-  return {
-    approve(domainPrefix, state = newPageId(), redirectUri = settings.redirectUri, scopes = settings.scopes) {
-      if (!scopes.every((scope) => settings.scopes.includes(scope)))
-        throw new TypeError("scopes must be some of those that the sandbox was started with");
-      return approve(service, connectable(domainPrefix), { state, redirectUri, scopes });
-    },
-    consent(authorizationUrl, domainPrefix) {
-      const asked = readAuthorizationRequest(new URL(authorizationUrl).searchParams, settings);
-      if ("problem" in asked) throw new Error(asked.problem);
-      if ("refused" in asked) return refuse(settings.redirectUri, asked.state, asked.refused);
-      return approve(service, connectable(domainPrefix), { ...asked, redirectUri: settings.redirectUri });
-    },
-    decline: () => decline(settings.redirectUri),
-  };
-}
-
-function personalTokenControls(service: Service): Pick<Controls, "createPersonalToken" | "resetPassword"> {
-  const { personalTokens } = service;
-  const firstAdmin = users.find((user) => user.admin)?.name ?? "";
-  return {
-    createPersonalToken: (prefix, user = firstAdmin) =>
-      changing(service, prefix, (domainPrefix) => personalTokens.create(domainPrefix, user)),
-    resetPassword: (prefix, user = firstAdmin) =>
-      changing(service, prefix, (domainPrefix) => personalTokens.resetPassword(domainPrefix, user)),
-  };
-}
-
-function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | "liveTokens"> {
-  const { retailers, tokens, personalTokens, log } = service;
-  return {
     tokenRequests(prefix) {
-      const domainPrefix = prefix === undefined ? undefined : retailers.get(prefix).domainPrefix;
-      const isOfStore = (entry: LoggedRequest) =>
-        domainPrefix === undefined || entry.domainPrefix === domainPrefix;
-      return log.entries().filter((entry) => entry.endpoint === "token" && isOfStore(entry));
+      const asked = prefixOf(prefix);
+      const ofAll = log.entries().filter(({ endpoint }) => endpoint === "token");
+      return asked === undefined ? ofAll : ofAll.filter(({ domainPrefix }) => domainPrefix === asked);
     },
     accepts(prefix, token) {
       const { domainPrefix } = retailers.get(prefix);
@@ -168,26 +129,10 @@ function truths(service: Service): Pick<Controls, "tokenRequests" | "accepts" | 
     liveTokens(prefix) {
       const { domainPrefix } = retailers.get(prefix);
       const live = tokens.live(domainPrefix);
-      return {
-        access: live.filter(({ kind }) => kind === "access").length,
-        refresh: live.filter(({ kind }) => kind === "refresh").length,
-        personal: personalTokens.of(domainPrefix).length,
-      };
+      const access = live.filter(({ kind }) => kind === "access").length;
+      return { access, refresh: live.length - access, personal: personalTokens.of(domainPrefix).length };
     },
-  };
-}
 
-function troubles(
-  service: Service,
-): Pick<Controls, "changeClientSecret" | "expire" | "refuse" | "limit" | "fault" | "clearFaults"> {
-  const { settings, retailers, tokens, rateLimiter, faults } = service;
-  return {
-    changeClientSecret(clientSecret) {
-      if (typeof clientSecret !== "string" || clientSecret === "")
-        throw new TypeError("clientSecret must be a string that is not empty");
-      settings.clientSecret = clientSecret;
-      storeChanged(service);
-    },
     expire: (prefix) =>
       changing(service, prefix, (domainPrefix) =>
         tokens.end(domainPrefix, "expired", ({ kind }) => kind === "access"),
@@ -196,24 +141,55 @@ function troubles(
       changing(service, prefix, (domainPrefix) =>
         tokens.end(domainPrefix, "stopped", ({ kind }) => kind === "refresh"),
       ),
+    changeClientSecret(clientSecret) {
+      if (typeof clientSecret !== "string" || clientSecret === "")
+        throw new TypeError("clientSecret must be a string that is not empty");
+      settings.clientSecret = clientSecret;
+      storeChanged(service);
+    },
     limit(prefix, ms) {
       if (!(Number.isFinite(ms) && ms > 0))
         throw new TypeError("ms must be a number of milliseconds above 0");
       changing(service, prefix, (domainPrefix) => rateLimiter.exhaust(domainPrefix, ms));
     },
     fault(kind, options = {}) {
-      const domainPrefix = options.domainPrefix && retailers.get(options.domainPrefix).domainPrefix;
+      const domainPrefix = prefixOf(options.domainPrefix);
       const fault = faults.add(kind, domainPrefix ? { ...options, domainPrefix } : options);
       storeChanged(service, domainPrefix);
       return fault;
     },
     clearFaults(prefix) {
-      const domainPrefix = prefix === undefined ? undefined : retailers.get(prefix).domainPrefix;
+      const domainPrefix = prefixOf(prefix);
       faults.clear(domainPrefix);
       rateLimiter.reset(domainPrefix);
       service.apiRateLimiter?.reset(domainPrefix);
       storeChanged(service, domainPrefix);
     },
+  };
+}
+
+function logins(service: Service): Pick<Controls, "approve" | "consent" | "decline"> {
+  const { settings, retailers } = service;
+  const { redirectUri: registered } = settings;
+  // The same limit as on the consent page: a test should meet it before the application does in production.
+  const connectable = (domainPrefix: string): Retailer => {
+    const retailer = retailers.get(domainPrefix);
+    if (!canConnect(retailers, retailer, settings.approved)) throw new Error(limitProblem);
+    return retailer;
+  };
+  return {
+    approve(domainPrefix, state = newPageId(), redirectUri = registered, scopes = settings.scopes) {
+      if (!scopes.every((scope) => settings.scopes.includes(scope)))
+        throw new TypeError("scopes must be some of those that the sandbox was started with");
+      return approve(service, connectable(domainPrefix), { state, redirectUri, scopes });
+    },
+    consent(authorizationUrl, domainPrefix) {
+      const asked = readAuthorizationRequest(new URL(authorizationUrl).searchParams, settings);
+      if ("problem" in asked) throw new Error(asked.problem);
+      if ("refused" in asked) return refuse(registered, asked.state, asked.refused);
+      return approve(service, connectable(domainPrefix), { ...asked, redirectUri: registered });
+    },
+    decline: () => decline(registered),
   };
 }
 

@@ -68,19 +68,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const { url, authUrl, baseUrl } = service.addresses;
   const { clientId, redirectUri, stores } = settings;
-  const application = {
-    clientId,
-    get clientSecret() {
-      return settings.clientSecret;
-    },
-    redirectUri,
-  };
-  // Assigned onto the controls, not spread out of them: `requests` is a getter.
-  Object.assign(controls, {
+  const rest: Omit<Sandbox, keyof Controls> = {
     url,
     authUrl,
     baseUrl,
-    application,
+    application: {
+      clientId,
+      get clientSecret() {
+        return settings.clientSecret;
+      },
+      redirectUri,
+    },
     stores,
     visitor(domainPrefix = stores[0]?.domainPrefix ?? "") {
       service.retailers.get(domainPrefix); // throws for an unknown one
@@ -88,12 +86,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         address.href.startsWith(`${authUrl}/connect`) ? controls.consent(address, store) : undefined,
       );
     },
+    get connectionsOpened() {
+      return connectionsOpened;
+    },
     close: closing(server, open),
-  });
-  return Object.defineProperty(controls, "connectionsOpened", {
-    get: () => connectionsOpened,
-    enumerable: true,
-  }) as Sandbox;
+  };
+  // Not spread into one object: that would call the getters, once and for all.
+  return Object.defineProperties(controls, Object.getOwnPropertyDescriptors(rest)) as Sandbox;
 }
 
 /** As long as common proxies in front of a service; Node's own five seconds are shorter than a client's patience. */
