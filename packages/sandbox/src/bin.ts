@@ -5,8 +5,8 @@ import { parseArgs } from "node:util";
 import { type SandboxOptions, schema } from "./options.js";
 import { type Sandbox, startSandbox } from "./sandbox.js";
 
-const flags = Object.entries(schema).flatMap(([option, { kind, help }]) =>
-  help === undefined ? [] : [{ option, flag: flagOf(option), help, usage: kind.usage, parse: kind.parse }],
+const flags = Object.entries(schema).flatMap(([option, { help, usage, parse }]) =>
+  help === undefined ? [] : [{ option, flag: flagOf(option), help, usage, parse }],
 );
 
 const help = `Usage: retail-pos-sandbox [options]

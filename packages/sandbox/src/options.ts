@@ -68,13 +68,32 @@ export interface Settings extends Omit<Given, Optional | "stores">, Pick<Sandbox
   readonly stores: readonly NamedStore[];
 }
 
-/** What an option may be. */
-interface Kind<T> {
+/** The rate limit is far above what a client needs that asks once per expiry (section 8), and low enough for a test. */
+export const defaults: Omit<Settings, Optional | "stores"> & Pick<Given, "stores"> = {
+  port: 0,
+  rotation: "always",
+  lifetimeMs: 86_400_000,
+  refusesEarly: false,
+  rateLimit: { limit: 300, windowMs: 300_000 },
+  hostPerStore: false,
+  scopes: [],
+  approved: false,
+  clock: Date.now,
+  redirectUri: "http://localhost:3000/auth/retail-pos/callback",
+  clientId: "sandbox-application",
+  clientSecret: "sandbox-application-secret",
+  stores: 6,
+};
+
+/** What an option may be, and its flag on the command line. */
+interface Option<T> {
   /** Completes the sentence "The option must be ...". */
   readonly shape: string;
   /** The value may be anything: TypeScript is not what callers use alone. */
   readonly holds: (value: T) => boolean;
-  /** What stands behind its flag on the command line; absent: nothing, and the value is true. */
+  /** For `--help`; absent: the command line does not have it. */
+  readonly help?: string;
+  /** What stands behind the flag; absent: nothing, and the value is true. */
   readonly usage?: string;
   /** The value of that text, undefined if it cannot be read. Default: the text itself. */
   readonly parse?: (text: string) => T | undefined;
@@ -85,66 +104,23 @@ const isWhole = (value: unknown, least: number, most = Number.MAX_SAFE_INTEGER):
 const isText = (value: unknown): boolean => typeof value === "string" && value.length > 0;
 const areDifferent = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 const readWhole = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
-const readSeconds = (text: string): number | undefined => readWhole(text) && Number(text) * 1000;
 
-const whole = (least: number, most: number): Kind<number> => ({
+const whole = (least: number, most: number): Option<number> => ({
   shape: `a whole number from ${least} to ${most}`,
   holds: (value) => isWhole(value, least, most),
   usage: "<number>",
   parse: readWhole,
 });
-
-const lifetime: Kind<number> = {
-  shape: "a whole number of milliseconds, at least 1000",
-  holds: (value) => isWhole(value, 1000),
-  usage: "<seconds>",
-  parse: readSeconds,
-};
-
-const rateLimit: Kind<RateLimit> = {
+const yesOrNo: Option<boolean> = { shape: "true or false", holds: (value) => typeof value === "boolean" };
+const text: Option<string> = { shape: "a string that is not empty", holds: isText, usage: "<text>" };
+const rateLimit: Option<RateLimit> = {
   shape: "{ limit, windowMs }, two whole numbers, at least 1",
   holds: (value) => isWhole(value?.limit, 1) && isWhole(value?.windowMs, 1),
   usage: "<n/seconds>",
-  parse: readRateLimit,
-};
-
-function readRateLimit(text: string): RateLimit | undefined {
-  const [, limit, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(text) ?? [];
-  return limit && seconds ? { limit: Number(limit), windowMs: Number(seconds) * 1000 } : undefined;
-}
-
-const rotation: Kind<Rotation> = {
-  shape: '"always", "never" or "sometimes"',
-  holds: (value) => rotations.includes(value),
-  usage: "<how>",
-};
-
-const yesOrNo: Kind<boolean> = { shape: "true or false", holds: (value) => typeof value === "boolean" };
-
-const text: Kind<string> = {
-  shape: "a string that is not empty",
-  holds: isText,
-  usage: "<text>",
-};
-
-const callbackAddress: Kind<string> = {
-  shape: "an absolute http(s) URL without a fragment", // RFC 6749 3.1.2
-  holds: (value) => isText(value) && /^https?:[^#]*$/i.test(value) && URL.canParse(value),
-  usage: "<url>",
-};
-
-const scopeNames: Kind<readonly string[]> = {
-  shape: "a list of different texts without spaces, quotes and backslashes",
-  holds: (value) => Array.isArray(value) && value.every(isScope) && areDifferent(value),
-  usage: "<list>",
-  parse: (given) => given.split(/[ ,]+/).filter(Boolean),
-};
-
-const stores: Kind<readonly NamedStore[] | number> = {
-  shape: "a number from 1 to 1000, or a list of { domainPrefix, name }, each with a DNS label of its own",
-  holds: (value) => (Array.isArray(value) ? areStores(value) : isWhole(value, 1, 1000)),
-  usage: "<number>",
-  parse: readWhole,
+  parse(given) {
+    const [, limit, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(given) ?? [];
+    return limit && seconds ? { limit: Number(limit), windowMs: Number(seconds) * 1000 } : undefined;
+  },
 };
 
 const areStores = (list: readonly NamedStore[]): boolean =>
@@ -152,91 +128,71 @@ const areStores = (list: readonly NamedStore[]): boolean =>
   list.every((store) => isDomainPrefix(store?.domainPrefix) && isText(store.name)) &&
   areDifferent(list.map(({ domainPrefix }) => domainPrefix));
 
-const tls: Kind<TlsOptions> = {
-  shape: "what node:tls takes, with key and cert",
-  holds: (value) => typeof value === "object" && value !== null && "key" in value && "cert" in value,
-};
-
-const clock: Kind<() => number> = {
-  shape: "a function that returns epoch milliseconds",
-  holds: (value) => typeof value === "function",
-};
-
-export const demoApplication = {
-  clientId: "sandbox-application",
-  clientSecret: "sandbox-application-secret",
-  redirectUri: "http://localhost:3000/auth/retail-pos/callback",
-} as const;
-
-interface Option<T> {
-  readonly kind: Kind<T>;
-  readonly default?: T;
-  /** For `--help`; absent: the command line does not have it. */
-  readonly help?: string;
-}
-
-/**
- * Every option, in the order of `--help`. The rate limit is far above what a client needs that asks once per expiry
- * (section 8), and low enough to be met by a test.
- */
+/** Every option, in the order of `--help`. */
 export const schema: { readonly [name in keyof Given]: Option<Given[name]> } = {
-  port: { kind: whole(0, 65_535), default: 0, help: "port to listen on, 0 for any (default 4010)" },
+  port: { ...whole(0, 65_535), help: "port to listen on, 0 for any (default 4010)" },
   rotation: {
-    kind: rotation,
-    default: "always",
+    shape: '"always", "never" or "sometimes"',
+    holds: (value) => rotations.includes(value),
+    usage: "<how>",
     help: "refresh tokens rotate: always (default), never, sometimes",
   },
-  lifetimeMs: { kind: lifetime, default: 86_400_000, help: "how long access tokens live (default 86400)" },
-  refusesEarly: { kind: yesOrNo, default: false, help: "refuse a refresh while the access token lives" },
-  rateLimit: {
-    kind: rateLimit,
-    default: { limit: 300, windowMs: 300_000 },
-    help: "token requests per store and window (default 300/300)",
+  lifetimeMs: {
+    shape: "a whole number of milliseconds, at least 1000",
+    holds: (value) => isWhole(value, 1000),
+    usage: "<seconds>",
+    parse: (given) => readWhole(given) && Number(given) * 1000,
+    help: "how long access tokens live (default 86400)",
   },
-  apiRateLimit: { kind: rateLimit, help: "API calls per store and window (default no limit)" },
-  hostPerStore: { kind: yesOrNo, default: false, help: "a host for each store: {domain_prefix}.localhost" },
-  tls: { kind: tls },
-  scopes: { kind: scopeNames, default: [], help: 'scopes there are, like "products:read sales:read"' },
-  approved: { kind: yesOrNo, default: false, help: "the application is approved: no limit of 30 stores" },
-  clock: { kind: clock, default: Date.now },
-  stores: { kind: stores, default: 6, help: "how many stores there are, 1 to 1000 (default 6)" },
-  products: { kind: whole(0, 1000), help: "how many products each store has, 0 to 1000 (default 6 or 7)" },
+  refusesEarly: { ...yesOrNo, help: "refuse a refresh while the access token lives" },
+  rateLimit: { ...rateLimit, help: "token requests per store and window (default 300/300)" },
+  apiRateLimit: { ...rateLimit, help: "API calls per store and window (default no limit)" },
+  hostPerStore: { ...yesOrNo, help: "a host for each store: {domain_prefix}.localhost" },
+  tls: {
+    shape: "what node:tls takes, with key and cert",
+    holds: (value) => typeof value === "object" && value !== null && "key" in value && "cert" in value,
+  },
+  scopes: {
+    shape: "a list of different texts without spaces, quotes and backslashes",
+    holds: (value) => Array.isArray(value) && value.every(isScope) && areDifferent(value),
+    usage: "<list>",
+    parse: (given) => given.split(/[ ,]+/).filter(Boolean),
+    help: 'scopes there are, like "products:read sales:read"',
+  },
+  approved: { ...yesOrNo, help: "the application is approved: no limit of 30 stores" },
+  clock: {
+    shape: "a function that returns epoch milliseconds",
+    holds: (value) => typeof value === "function",
+  },
+  stores: {
+    shape: "a number from 1 to 1000, or a list of { domainPrefix, name }, each with a DNS label of its own",
+    holds: (value) => (Array.isArray(value) ? areStores(value) : isWhole(value, 1, 1000)),
+    usage: "<number>",
+    parse: readWhole,
+    help: "how many stores there are, 1 to 1000 (default 6)",
+  },
+  products: { ...whole(0, 1000), help: "how many products each store has, 0 to 1000 (default 6 or 7)" },
   redirectUri: {
-    kind: callbackAddress,
-    default: demoApplication.redirectUri,
+    shape: "an absolute http(s) URL without a fragment", // RFC 6749 3.1.2
+    holds: (value) => isText(value) && /^https?:[^#]*$/i.test(value) && URL.canParse(value),
+    usage: "<url>",
     help: "where logins come back",
   },
-  clientId: { kind: text, default: demoApplication.clientId, help: "(default sandbox-application)" },
-  clientSecret: {
-    kind: text,
-    default: demoApplication.clientSecret,
-    help: "(default sandbox-application-secret)",
-  },
+  clientId: { ...text, help: "(default sandbox-application)" },
+  clientSecret: { ...text, help: "(default sandbox-application-secret)" },
 };
 
 /** Fills in the defaults. Throws a TypeError naming the first option that makes no sense. */
 export function readOptions(options: SandboxOptions): Settings {
   if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(schema, name)) throw new TypeError(`${name} is not an option of startSandbox`);
+  const known = schema as Readonly<Record<string, Option<unknown>>>;
+  for (const [name, value] of Object.entries(options)) {
+    const option = Object.hasOwn(known, name) && known[name];
+    if (!option) throw new TypeError(`${name} is not an option of startSandbox`);
+    if (value !== undefined && !option.holds(value)) throw new TypeError(`${name} must be ${option.shape}`);
   }
-  const given = options as Record<string, unknown>;
-  const entries = Object.entries(schema as Record<string, Option<unknown>>).map(([name, option]) => {
-    const value = given[name];
-    if (value === undefined) return [name, option.default];
-    if (!option.kind.holds(value)) throw new TypeError(`${name} must be ${option.kind.shape}`);
-    return [name, value];
-  });
-  // Copies: the caller may change its own objects later.
-  const settings = Object.fromEntries(entries) as Omit<Settings, "stores"> & Pick<Given, "stores">;
-  return {
-    ...settings,
-    rateLimit: { ...settings.rateLimit },
-    apiRateLimit: settings.apiRateLimit && { ...settings.apiRateLimit },
-    scopes: [...settings.scopes],
-    stores:
-      typeof settings.stores === "number"
-        ? demoRetailers(settings.stores)
-        : settings.stores.map(({ domainPrefix, name }) => ({ domainPrefix, name })),
-  };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const settings: typeof defaults = { ...defaults, ...Object.fromEntries(given) };
+  const { stores } = settings;
+  return { ...settings, stores: typeof stores === "number" ? demoRetailers(stores) : stores };
 }

@@ -1,7 +1,7 @@
 import { type Html, html } from "../http/html.js";
 import type { Answer } from "../http/http.js";
 import { brand, pageAnswer } from "../http/page.js";
-import { demoApplication } from "../options.js";
+import { defaults } from "../options.js";
 import type { Service } from "../service/service-state.js";
 import { duration } from "./formatting.js";
 import { requestRow } from "./request-row.js";
@@ -105,7 +105,7 @@ function firstSteps({ addresses, settings }: Service): Html {
 
 function applicationPanel({ addresses, settings, retailers }: Service): Html {
   const { clientId, clientSecret, redirectUri, scopes } = settings;
-  const isDemo = clientSecret === demoApplication.clientSecret;
+  const isDemo = clientSecret === defaults.clientSecret;
   const rows = [
     ["authUrl", addresses.authUrl],
     ["baseUrl", addresses.baseUrl],
