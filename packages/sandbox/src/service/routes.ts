@@ -45,10 +45,10 @@ export async function route(
     if (!isForLoopback(incoming)) return sendAnswer(response, notForUs);
     const [first = "", second = "", ...below] = incoming.segments;
     if (first === "connect")
-      return answerLogged(service, { ...exchange, endpoint: first }, () => connect(service, incoming));
+      return await answer(service, { ...exchange, endpoint: first }, () => connect(service, incoming));
     if (first === "stores" && !hostPerStore) return await answerStore(service, exchange, second, below);
     if (first === "trap")
-      return answerLogged(service, { ...exchange, endpoint: first }, () => textAnswer(200, "Trapped."));
+      return await answer(service, { ...exchange, endpoint: first }, () => textAnswer(200, "Trapped."));
     if (pages.handles(incoming)) return pages.answer(incoming, response);
     sendAnswer(response, notFound);
   } catch (error) {
@@ -70,11 +70,6 @@ interface Exchange {
   readonly request: Incoming;
   readonly response: ServerResponse;
   readonly retailer?: Retailer | undefined;
-}
-
-interface StoreExchange extends Exchange {
-  readonly endpoint: "token" | "api";
-  readonly retailer: Retailer;
   /** If the answer carries the three headers. */
   readonly window?: RateWindow | undefined;
 }
@@ -87,18 +82,20 @@ async function answerStore(
   path: readonly string[],
 ): Promise<void> {
   const [api, version, last, ...rest] = path;
+  const { request } = exchange;
   const retailer = service.retailers.find(domainPrefix);
   // Compared as sent: a client that puts "%2e%2e" or a double slash into a path should see that it does not arrive.
   const isToken = api === "api" && version === "1.0" && last === "token" && rest.length === 0;
-  if (isToken) return answerToken(service, { ...exchange, endpoint: "token", retailer });
-  if (!retailer || api !== "api")
-    return answerLogged(service, { ...exchange, endpoint: "api", retailer }, noSuchStore);
-  const window = service.apiRateLimiter?.count(retailer.domainPrefix);
-  return answerFaulty(service, { ...exchange, endpoint: "api", retailer, window }, () =>
-    window?.exceeded
-      ? tooManyCalls(window, service.now())
-      : callApi(service, retailer, path.slice(1), exchange.request),
-  );
+  const limiter = isToken ? service.rateLimiter : service.apiRateLimiter;
+  // Unknown stores share one window: their answers need the headers too, and made-up names must not fill the memory.
+  const window = limiter?.count(retailer?.domainPrefix ?? "");
+  const endpoint = isToken ? "token" : "api";
+  return answer(service, { ...exchange, endpoint, retailer, window }, () => {
+    if (!retailer || api !== "api") return jsonAnswer(404, { error: "no_such_store" });
+    if (isToken) return tokenEndpoint(service, retailer, request, window);
+    if (window?.exceeded) return tooManyCalls(window, service.now());
+    return callApi(service, retailer, path.slice(1), request);
+  });
 }
 
 function callApi(service: Service, retailer: Retailer, path: readonly string[], request: Incoming): Answer {
@@ -112,26 +109,16 @@ function callApi(service: Service, retailer: Retailer, path: readonly string[], 
   return answer;
 }
 
-async function answerToken(service: Service, exchange: Exchange): Promise<void> {
-  const { request, retailer } = exchange;
-  // Unknown stores share one window: their answers need the headers too, and made-up names must not fill the memory.
-  const window = service.rateLimiter.count(retailer?.domainPrefix ?? "");
-  if (!retailer) return answerLogged(service, exchange, () => withRateLimit(noSuchStore(), window));
-  return answerFaulty(service, { ...exchange, endpoint: "token", retailer, window }, () =>
-    tokenEndpoint(service, retailer, request, window),
-  );
-}
-
-/** Answers, unless a fault was asked for. */
-async function answerFaulty(service: Service, exchange: StoreExchange, work: () => Answer): Promise<void> {
+/** Logs a request and answers it, unless a fault of its store was asked for. */
+async function answer(service: Service, exchange: Exchange, work: () => Answer): Promise<void> {
   const { endpoint, retailer, request, response, window } = exchange;
   const outcome = service.log.arrived(arrivalOf(exchange));
   const addHeaders = (answer: Answer) => {
-    if (endpoint === "token" && window && answer.status === 429)
+    if (endpoint === "token" && retailer && window && answer.status === 429)
       service.rateLimiter.told(retailer.domainPrefix, window.resetAt);
     return window ? withRateLimit(answer, window) : answer;
   };
-  const fault = service.faults.take(endpoint, retailer.domainPrefix);
+  const fault = retailer && service.faults.take(endpoint, retailer.domainPrefix);
   if (!fault) {
     const answer = addHeaders(work());
     outcome(outcomeOf(answer));
@@ -144,13 +131,6 @@ async function answerFaulty(service: Service, exchange: StoreExchange, work: () 
   const status = await applyFault(fault, { response, work, addHeaders, trapUrl });
   if (status !== undefined) outcome({ status });
   if (fault.kind === "half" || fault.kind === "reset-after") service.history.answerLost(request.from);
-}
-
-function answerLogged(service: Service, exchange: Exchange, work: () => Answer): void {
-  const outcome = service.log.arrived(arrivalOf(exchange));
-  const answer = work();
-  outcome(outcomeOf(answer));
-  sendAnswer(exchange.response, answer);
 }
 
 function arrivalOf({ endpoint, request, retailer }: Exchange): Arrival {
@@ -171,7 +151,5 @@ function outcomeOf({ status, headers, body }: Answer): Outcome {
   const { error } = JSON.parse(body) as { error?: string };
   return error !== undefined && /^\w+$/.test(error) ? { status, error } : { status };
 }
-
-const noSuchStore = (): Answer => jsonAnswer(404, { error: "no_such_store" });
 
 const notForUs = textAnswer(421, "The sandbox answers only to 127.0.0.1 and localhost.");

@@ -55,7 +55,7 @@ export interface ActiveFault extends Fault {
 export interface Faults {
   add(kind: FaultKind, options: FaultOptions): Fault;
   /** The oldest fault waiting for such a request, counted down by one. */
-  take(endpoint: "token" | "api", domainPrefix: string): ActiveFault | undefined;
+  take(endpoint: string, domainPrefix: string): ActiveFault | undefined;
   /** The faults of this store, or with no store every one; held answers go. */
   clear(domainPrefix?: string): void;
   /** The faults that would still hit this store. */
