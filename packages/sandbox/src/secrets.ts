@@ -32,23 +32,17 @@ export function newPageId(): string {
   return randomBytes(18).toString("base64url");
 }
 
-/** A client may have percent-encoded a path this many times over. */
-const mostEncodings = 8;
-
 /**
  * A path with every secret blotted out: those of the sandbox's own making, and the application's. A path that holds
  * one in percent-encoding is shown decoded, as far as it takes to find it.
  */
-export function redact(path: string, clientSecret: string): string {
-  let reading = path;
-  for (let count = 0; count < mostEncodings; count += 1) {
-    const blotted = blot(reading, clientSecret);
-    if (blotted !== reading) return redact(blotted, clientSecret);
-    const decoded = decodedOnce(reading);
-    if (decoded === reading) return path;
-    reading = decoded;
-  }
-  return "…"; // too many layers to look through
+export function redact(path: string, clientSecret: string, mostEncodings = 8): string {
+  const blotted = blot(path, clientSecret);
+  const decoded = decodedOnce(blotted);
+  if (decoded === blotted) return blotted;
+  if (mostEncodings === 0) return "…"; // too many layers to look through
+  const readable = redact(decoded, clientSecret, mostEncodings - 1);
+  return readable === decoded ? blotted : readable;
 }
 
 function blot(path: string, clientSecret: string): string {
