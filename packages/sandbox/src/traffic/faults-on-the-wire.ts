@@ -18,55 +18,45 @@ export interface Exchange {
  * any.
  */
 export async function applyFault(fault: ActiveFault, exchange: Exchange): Promise<number | undefined> {
-  const { response, work, addHeaders } = exchange;
-  if (typeof fault.kind === "number") {
-    return send(response, addHeaders(textAnswer(fault.kind, "The sandbox was asked for this.")), fault);
-  }
-  switch (fault.kind) {
-    case "silence":
-      // Nothing is sent and nothing closed: the connection ends with the client's patience, or with the sandbox.
-      fault.hit();
-      return undefined;
-    case "reset":
-      return cut(response, fault);
-    case "html":
-      return send(response, wifiPortal, fault);
-    case "redirect":
-      return send(response, addHeaders(redirectTo(fault.options.to ?? exchange.trapUrl)), fault);
-    case "half":
-      return sendHalf(response, addHeaders(work()), fault);
-    case "late":
-      return sendLate(response, addHeaders(work()), fault);
-    case "reset-after":
-      work(); // before the cut, so that a refresh token is rotated and the client does not hear of it
-      return cut(response, fault);
-  }
-}
-
-function send(response: ServerResponse, answer: Answer, fault: ActiveFault): number {
-  fault.hit();
-  sendAnswer(response, answer);
+  const { kind } = fault;
+  const { response } = exchange;
+  const answer = answerOf(fault, exchange);
+  fault.hit(); // the work is done by now, so a test may go on
+  if (kind === "reset" || kind === "reset-after") response.socket?.resetAndDestroy();
+  // After "silence" nothing is closed either: the connection ends with the client's patience, or with the sandbox.
+  if (!answer || kind === "reset-after") return undefined;
+  if (kind === "late") await fault.released;
+  if (kind === "half") sendHalf(response, answer);
+  else sendAnswer(response, answer);
   return answer.status;
 }
 
-function cut(response: ServerResponse, fault: ActiveFault): undefined {
-  fault.hit();
-  response.socket?.resetAndDestroy();
+function answerOf(
+  { kind, options }: ActiveFault,
+  { work, addHeaders, trapUrl }: Exchange,
+): Answer | undefined {
+  switch (kind) {
+    case "silence":
+    case "reset":
+      return undefined;
+    case "html":
+      return wifiPortal;
+    case "redirect":
+      return addHeaders(redirectTo(options.to ?? trapUrl));
+    case "half":
+    case "late":
+      return addHeaders(work());
+    case "reset-after":
+      return work(); // a refresh token is rotated, and the client does not hear of it
+    default:
+      return addHeaders(textAnswer(kind, "The sandbox was asked for this."));
+  }
 }
 
 /** Ends the connection after the half was sent, and without a reset, which could overtake it. */
-function sendHalf(response: ServerResponse, { status, headers, body }: Answer, fault: ActiveFault): number {
-  fault.hit();
+function sendHalf(response: ServerResponse, { status, headers, body }: Answer): void {
   response.writeHead(status, { ...headers, "Content-Length": String(Buffer.byteLength(body)) });
   response.write(body.slice(0, Math.ceil(body.length / 2)), () => response.destroy());
-  return status;
-}
-
-async function sendLate(response: ServerResponse, answer: Answer, fault: ActiveFault): Promise<number> {
-  fault.hit();
-  await fault.released;
-  sendAnswer(response, answer);
-  return answer.status;
 }
 
 const redirectTo = (location: string): Answer => ({ status: 307, headers: { Location: location }, body: "" });
