@@ -94,19 +94,8 @@ async function answerStore(
     if (!retailer || api !== "api") return jsonAnswer(404, { error: "no_such_store" });
     if (isToken) return tokenEndpoint(service, retailer, request, window);
     if (window?.exceeded) return tooManyCalls(window, service.now());
-    return callApi(service, retailer, path.slice(1), request);
+    return sampleApi(service, retailer, path.slice(1), request);
   });
-}
-
-function callApi(service: Service, retailer: Retailer, path: readonly string[], request: Incoming): Answer {
-  const answer = sampleApi(service, retailer, path, request);
-  const { domainPrefix } = retailer;
-  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
-  if (bearer !== undefined) {
-    service.tokens.called(domainPrefix, bearer, request.from);
-    storeChanged(service, domainPrefix);
-  }
-  return answer;
 }
 
 /** Logs a request and answers it, unless a fault of its store was asked for. */

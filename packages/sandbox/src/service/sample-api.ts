@@ -2,7 +2,7 @@ import { type Answer, type Incoming, jsonAnswer, mediaTypeOf, methodNotAllowed }
 import type { Product } from "../stores/demo-retailers.js";
 import type { Retailer, Sale } from "../stores/retailer-accounts.js";
 import { scopeFor } from "../stores/scopes.js";
-import type { Service } from "./service-state.js";
+import { type Service, storeChanged } from "./service-state.js";
 
 /**
  * A sample of the business API behind the bearer (4.4). The spec shows only the path of one product; the rest is made
@@ -24,56 +24,51 @@ export function sampleApi(
   path: readonly string[],
   request: Incoming,
 ): Answer {
-  const refused =
-    whyNotAuthorized(service, retailer, request) ?? whyBeyondScope(service, retailer, path, request);
+  const { domainPrefix, products, sales } = retailer;
+  const bearer = bearerIn(request);
+  if (bearer !== undefined) {
+    service.tokens.called(domainPrefix, bearer, request.from);
+    storeChanged(service, domainPrefix);
+  }
+  const refused = whyRefused(service, domainPrefix, scopeFor(request.method, path), request);
   if (refused) return refused;
   const [resource, id, ...rest] = path;
   if (rest.length > 0) return notFound();
+  if (resource === "products")
+    return reading(request, () => (id === undefined ? list(products, request.query) : one(products, id)));
   if (resource === "retailer" && id === undefined) return reading(request, () => describe(retailer));
-  if (resource === "products" && id === undefined)
-    return reading(request, () => list(retailer.products, request.query));
-  if (resource === "products") return reading(request, () => one(retailer.products, id));
-  if (resource === "sales" && id === undefined && request.method === "POST")
-    return sell(service, retailer, request);
-  if (resource === "sales" && id === undefined)
-    return reading(request, () => list(retailer.sales, request.query), "POST");
-  return notFound();
+  if (resource !== "sales" || id !== undefined) return notFound();
+  if (request.method === "POST") return sell(service, retailer, request);
+  return reading(request, () => list(sales, request.query), "POST");
 }
 
-/** RFC 6750 3.1: a request without a token learns how to authenticate; only one with a bad token gets an error code. */
-function whyNotAuthorized(
+/**
+ * RFC 6750 3.1: a request without a token learns how to authenticate; only one with a bad token gets an error code.
+ * Only the tokens of a login have scopes: a personal token may do what its user may (R7).
+ */
+function whyRefused(
   service: Service,
-  { domainPrefix }: Retailer,
+  domainPrefix: string,
+  scope: string | undefined,
   request: Incoming,
 ): Answer | undefined {
-  const { authorization } = request.headers;
-  if (authorization === undefined)
+  if (request.headers.authorization === undefined)
     return unauthorized('Bearer realm="retail-pos"', "An access token is required.");
-  const token = bearerIn(request);
-  if (token !== undefined && acceptsBearer(service, domainPrefix, token)) return undefined;
-  const description = "The access token is expired, revoked, malformed, or another store's.";
-  return unauthorized(
-    `Bearer realm="retail-pos", error="invalid_token", error_description="${description}"`,
-    description,
-  );
-}
-
-/** RFC 6750 3.1. Only the tokens of a login have scopes: a personal token may do what its user may (R7). */
-function whyBeyondScope(
-  { settings, tokens }: Service,
-  { domainPrefix }: Retailer,
-  path: readonly string[],
-  request: Incoming,
-): Answer | undefined {
-  if (settings.scopes.length === 0) return undefined;
-  const needed = scopeFor(request.method, path);
-  const granted = tokens.find(domainPrefix, "access", bearerIn(request) ?? "")?.login.scopes;
-  if (needed === undefined || granted === undefined || granted.includes(needed)) return undefined;
-  const description = `This call needs the scope ${needed}, which the login was not granted.`;
+  const token = bearerIn(request) ?? "";
+  if (!acceptsBearer(service, domainPrefix, token)) {
+    const description = "The access token is expired, revoked, malformed, or another store's.";
+    return unauthorized(
+      `Bearer realm="retail-pos", error="invalid_token", error_description="${description}"`,
+      description,
+    );
+  }
+  const granted = service.tokens.find(domainPrefix, "access", token)?.login.scopes;
+  if (service.settings.scopes.length === 0 || !scope || !granted || granted.includes(scope)) return undefined;
+  const description = `This call needs the scope ${scope}, which the login was not granted.`;
   return jsonAnswer(
     403,
     { error: "insufficient_scope", error_description: description },
-    { "WWW-Authenticate": `Bearer realm="retail-pos", error="insufficient_scope", scope="${needed}"` },
+    { "WWW-Authenticate": `Bearer realm="retail-pos", error="insufficient_scope", scope="${scope}"` },
   );
 }
 
@@ -103,7 +98,7 @@ function list(items: readonly unknown[], query: URLSearchParams): Answer {
   return jsonAnswer(200, { data, page, page_size: pageSize, total: items.length });
 }
 
-function one(products: readonly Product[], id: string | undefined): Answer {
+function one(products: readonly Product[], id: string): Answer {
   const product = products.find((candidate) => candidate.id === id);
   return product ? jsonAnswer(200, { data: product }) : notFound();
 }
@@ -127,27 +122,20 @@ function sell(service: Service, retailer: Retailer, request: Incoming): Answer {
 }
 
 function readOrder(body: string): { product_id: string; quantity: number } | undefined {
-  const order = parseJson(body);
-  if (typeof order !== "object" || order === null) return undefined;
-  const { product_id, quantity } = order as { product_id?: unknown; quantity?: unknown };
-  if (typeof product_id !== "string" || typeof quantity !== "number") return undefined;
-  return Number.isInteger(quantity) && quantity >= 1 && quantity <= 1000
-    ? { product_id, quantity }
-    : undefined;
+  try {
+    const { product_id, quantity } = JSON.parse(body) as Record<string, unknown>;
+    if (typeof product_id !== "string" || typeof quantity !== "number") return undefined;
+    const isInReach = Number.isInteger(quantity) && quantity >= 1 && quantity <= 1000;
+    return isInReach ? { product_id, quantity } : undefined;
+  } catch {
+    return undefined; // no JSON, or null
+  }
 }
 
 /** In whole cents: prices are decimal text, and binary fractions would show in the sum. */
 function totalOf({ price }: Product, quantity: number): string {
   const cents = Math.round(Number(price) * 100) * quantity;
   return (cents / 100).toFixed(2);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function reading({ method }: Incoming, read: () => Answer, alsoAllowed?: string): Answer {
