@@ -1,13 +1,7 @@
 import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import type { Controls } from "../controls.js";
-import {
-  type Answer,
-  type Incoming,
-  isCrossSite,
-  jsonAnswer,
-  methodNotAllowed,
-  sendAnswer,
-} from "../http/http.js";
+import { type Answer, type Incoming, jsonAnswer, methodNotAllowed, sendAnswer } from "../http/http.js";
 import { newPageId } from "../secrets.js";
 import type { PagesForPeople } from "../service/routes.js";
 import type { Service } from "../service/service-state.js";
@@ -20,27 +14,24 @@ export function openConsole(service: Service, controls: Controls): PagesForPeopl
   // Another site's page can send requests here but cannot read this page, so it does not know this value.
   const pageToken = newPageId();
   const [stylesheet, script] = [asset("sandbox.css", "text/css"), asset("sandbox.js", "text/javascript")];
-  const pages: Record<string, (request: Incoming) => Answer> = {
-    "/": ({ query }) => consolePage(service, pageToken, storeIn(query)),
-    "/sandbox.css": () => stylesheet, // the consent page's, too
-    "/sandbox.js": () => script,
-    "/console/timeline": ({ query }) => timelineAnswer(service, storeIn(query)),
+  const pages = new Map<string, (request: Incoming, response: ServerResponse) => Answer | undefined>([
+    ["/", ({ query }) => consolePage(service, pageToken, storeIn(query))],
+    ["/sandbox.css", () => stylesheet], // the consent page's, too
+    ["/sandbox.js", () => script],
+    ["/console/timeline", ({ query }) => timelineAnswer(service, storeIn(query))],
+    ["/console/events", (request, response) => watch(service, request, response)],
+    ["/console/actions", (request) => act(service, controls, pageToken, request)],
     // For programs that did not start the sandbox themselves and have no `sandbox.requests`.
-    "/console/requests": () => jsonAnswer(200, service.log.entries()),
-  };
+    ["/console/requests", () => jsonAnswer(200, service.log.entries())],
+  ]);
 
-  return {
-    handles: ({ path }) => Object.hasOwn(pages, path) || path.startsWith("/console/"),
-    answer(request, response) {
-      const isReading = request.method === "GET" || request.method === "HEAD";
-      if (request.path === "/console/actions")
-        return sendAnswer(response, act(service, controls, pageToken, request));
-      if (!isReading) return sendAnswer(response, methodNotAllowed("GET, HEAD"));
-      // Another site's page could open such streams and keep their connections for as long as it likes.
-      if (request.path === "/console/events" && !isCrossSite(request)) return watch(service, response);
-      const page = pages[request.path];
-      sendAnswer(response, page ? page(request) : jsonAnswer(404, { error: "not_found" }));
-    },
+  return (request, response) => {
+    const page = pages.get(request.path);
+    if (!page) return false;
+    const isMeant = ["GET", "HEAD"].includes(request.method) || request.path === "/console/actions";
+    const answer = isMeant ? page(request, response) : methodNotAllowed("GET, HEAD");
+    if (answer) sendAnswer(response, answer);
+    return true;
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { type Answer, type Incoming, isCrossSite, jsonAnswer } from "../http/http.js";
 import type { Service, Watcher } from "../service/service-state.js";
 import type { LoggedRequest } from "../traffic/request-log.js";
 import { overview } from "./page.js";
@@ -9,7 +10,9 @@ import { storeCard } from "./retailer-card.js";
  * Server-Sent Events: everything once, then each change, as pieces of HTML. Stores that change often are drawn at most
  * twenty times a second.
  */
-export function watch(service: Service, response: ServerResponse): void {
+export function watch(service: Service, request: Incoming, response: ServerResponse): Answer | undefined {
+  // Another site's page could open such streams and keep their connections for as long as it likes.
+  if (isCrossSite(request)) return jsonAnswer(403, { error: "cross_site" });
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
   // With the sandbox's time each time, so that the countdowns follow a clock that a test moves.
   const send = (event: string, data: object) =>
@@ -45,4 +48,5 @@ export function watch(service: Service, response: ServerResponse): void {
     service.watchers.delete(watcher);
     clearTimeout(drawing);
   });
+  return undefined;
 }

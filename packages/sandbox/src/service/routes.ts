@@ -20,11 +20,8 @@ import { sampleApi } from "./sample-api.js";
 import { type Service, storeChanged } from "./service-state.js";
 import { grantTypeOf, tokenEndpoint } from "./token-endpoint.js";
 
-/** The pages at the root of the sandbox. None of their own requests is logged. */
-export interface PagesForPeople {
-  handles(request: Incoming): boolean;
-  answer(request: Incoming, response: ServerResponse): void;
-}
+/** Answers a page at the root of the sandbox, if it is one. None of these requests is logged. */
+export type PagesForPeople = (request: Incoming, response: ServerResponse) => boolean;
 
 /**
  * Finds the endpoint of a request. On the way every request passes the host check, the rate limit's count, the log and
@@ -49,8 +46,7 @@ export async function route(
     if (first === "stores" && !hostPerStore) return await answerStore(service, exchange, second, below);
     if (first === "trap")
       return await answer(service, { ...exchange, endpoint: first }, () => textAnswer(200, "Trapped."));
-    if (pages.handles(incoming)) return pages.answer(incoming, response);
-    sendAnswer(response, notFound);
+    if (!pages(incoming, response)) sendAnswer(response, notFound);
   } catch (error) {
     // If the client has gone, nobody reads an answer. Everything else is a mistake of the sandbox and should be seen.
     if (response.headersSent || response.destroyed) response.destroy();
