@@ -12,14 +12,6 @@ import type { Service } from "../service/service-state.js";
 import type { FaultKind } from "../traffic/faults.js";
 import { endpointNames, faultWords, timeOfDay } from "./formatting.js";
 
-/** The result of a pressed button. */
-interface Done {
-  /** For the person who pressed it. */
-  readonly said: string;
-  /** A new personal token: the only time it leaves the sandbox. */
-  readonly token?: string;
-}
-
 /** A press of a button. */
 interface Press {
   readonly service: Service;
@@ -28,21 +20,20 @@ interface Press {
   readonly user: string;
 }
 
-type Action = (press: Press) => Done;
+/** Answers words for the person who pressed it; a new personal token too, the only time it leaves the sandbox. */
+type Action = (press: Press) => string | { said: string; token: string };
 
 /** The buttons of a store's card. */
 const actions: Record<string, Action> = {
-  expire({ controls, domainPrefix }) {
-    const count = controls.expire(domainPrefix);
-    return { said: `${plural(count, "access token")} expired. The next call gets a 401.` };
-  },
+  expire: ({ controls, domainPrefix }) =>
+    `${plural(controls.expire(domainPrefix), "access token")} expired. The next call gets a 401.`,
   refuse({ controls, domainPrefix }) {
     controls.refuse(domainPrefix);
-    return { said: "Refresh token refused from now on. Only a new login mends it." };
+    return "Refresh token refused from now on. Only a new login mends it.";
   },
   limit({ controls, domainPrefix }) {
     controls.limit(domainPrefix, 60_000);
-    return { said: "The token endpoint answers 429 for a minute." };
+    return "The token endpoint answers 429 for a minute.";
   },
   tokenAnswers500: failing("token", 500),
   apiAnswers401: failing("api", 401),
@@ -53,24 +44,22 @@ const actions: Record<string, Action> = {
     controls.clearFaults(domainPrefix);
     const until = service.rateLimiter.rememberedUntil(domainPrefix);
     const memory = until === undefined ? "" : ` The application remembers the 429 until ${timeOfDay(until)}.`;
-    return { said: `Healed: token endpoint and API answer as they should.${memory}` };
+    return `Healed: token endpoint and API answer as they should.${memory}`;
   },
   createPersonalToken({ controls, domainPrefix, user }) {
-    return {
-      said: `Personal token of ${user} created.`,
-      token: controls.createPersonalToken(domainPrefix, user),
-    };
+    const token = controls.createPersonalToken(domainPrefix, user);
+    return { said: `Personal token of ${user} created.`, token };
   },
   resetPassword({ controls, domainPrefix, user }) {
     const count = controls.resetPassword(domainPrefix, user);
-    return { said: `Password of ${user} reset. ${plural(count, "personal token")} deleted.` };
+    return `Password of ${user} reset. ${plural(count, "personal token")} deleted.`;
   },
 };
 
 function failing(endpoint: keyof typeof endpointNames, kind: FaultKind): Action {
   return ({ controls, domainPrefix }) => {
     controls.fault(kind, { domainPrefix, endpoint, times: Number.POSITIVE_INFINITY });
-    return { said: `${endpointNames[endpoint]}: ${faultWords(kind)}, until you press "Heal".` };
+    return `${endpointNames[endpoint]}: ${faultWords(kind)}, until you press "Heal".`;
   };
 }
 
@@ -88,7 +77,8 @@ export function act(service: Service, controls: Controls, pageToken: string, req
     // The name comes from outside: "constructor" would find something on every object.
     if (!Object.hasOwn(actions, action)) return jsonAnswer(400, { error: "There is no such action." });
     const press = { service, controls, domainPrefix: String(domainPrefix), user: String(user) };
-    return jsonAnswer(200, actions[action]?.(press));
+    const done = actions[action]?.(press);
+    return jsonAnswer(200, typeof done === "string" ? { said: done } : done);
   } catch (error) {
     // The controls' own TypeErrors name the mistake in words for people.
     return jsonAnswer(400, {
