@@ -36,7 +36,7 @@ export interface Answer {
 }
 
 /** No request of this service needs more. */
-export const maxBodyBytes = 65_536;
+const maxBodyBytes = 65_536;
 
 export function jsonAnswer(status: number, value: unknown, headers: Record<string, string> = {}): Answer {
   const type = { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store" };

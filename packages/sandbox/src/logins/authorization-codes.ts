@@ -26,7 +26,7 @@ export interface Refusal {
 }
 
 /** Section 8: a code is good for ten minutes, once. */
-export const codeLifetimeMs = 600_000;
+const codeLifetimeMs = 600_000;
 
 export function authorizationCodes(now: () => number): AuthorizationCodes {
   const codes = new Map<string, AuthorizationCode>(); // by fingerprint

@@ -47,6 +47,8 @@ export function refuse(redirectUri: string, state: string, { error, description 
 
 export const limitProblem: string = `This application is not approved, and ${notApprovedLimit} stores are connected to it already. Choose one of those, or have the application approved (start the sandbox with --approved).`;
 
+const startAgain = "Start the login again from the application.";
+
 function askForConsent(service: Service, { query }: Incoming): Answer {
   const asked = readAuthorizationRequest(query, service.settings);
   if ("problem" in asked)
@@ -61,17 +63,11 @@ function answerConsent(service: Service, request: Incoming): Answer {
   if (isCrossSite(request))
     return problemPage(403, "This answer came from another site", "Nothing was approved.");
   if (mediaTypeOf(request) !== "application/x-www-form-urlencoded" || repeatedNames(form).length > 0) {
-    return problemPage(400, "This answer cannot be read", "Start the login again from the application.");
+    return problemPage(400, "This answer cannot be read", startAgain);
   }
   // Taken out before the decision is read: a page that was answered once, with a yes or a no, counts for nothing more.
   const asked = service.consents.answer(form.get("request") ?? "");
-  if (asked === undefined) {
-    return problemPage(
-      400,
-      "This page has been answered already",
-      "Start the login again from the application.",
-    );
-  }
+  if (asked === undefined) return problemPage(400, "This page has been answered already", startAgain);
   if (form.get("decision") === "decline") return redirectTo(decline(service.settings.redirectUri));
   return approveFromForm(service, form, asked);
 }
@@ -80,11 +76,7 @@ function approveFromForm(service: Service, form: URLSearchParams, asked: Asked):
   const { retailers, settings } = service;
   const retailer = retailers.find(form.get("store") ?? "");
   if (form.get("decision") !== "approve" || !retailer) {
-    return problemPage(
-      400,
-      "No store was chosen",
-      "Start the login again from the application and pick a store.",
-    );
+    return problemPage(400, "No store was chosen", `${startAgain} Then pick a store.`);
   }
   // Checked again: other stores may have been connected since the page was shown.
   if (!canConnect(retailers, retailer, settings.approved)) {

@@ -63,7 +63,7 @@ export function newService(settings: Settings, port: number): Service {
     codes: authorizationCodes(now),
     tokens: issuedTokens(settings, history, now),
     history,
-    personalTokens: personalTokens(now),
+    personalTokens: personalTokens(),
     rateLimiter: rateLimiter(settings.rateLimit, now),
     apiRateLimiter: settings.apiRateLimit && rateLimiter(settings.apiRateLimit, now),
     faults: faultsOnDemand(),

@@ -54,11 +54,7 @@ export function retailerAccounts(stores: readonly NamedStore[], products?: numbe
  */
 export function canConnect(retailers: Retailers, retailer: Retailer, approved: boolean): boolean {
   if (approved || retailer.approvedAt !== undefined) return true;
-  return connectedCount(retailers) < notApprovedLimit;
-}
-
-export function connectedCount(retailers: Retailers): number {
-  return retailers.all.filter((retailer) => retailer.approvedAt !== undefined).length;
+  return retailers.all.filter(({ approvedAt }) => approvedAt !== undefined).length < notApprovedLimit;
 }
 
 /** One lower-case DNS label. */

@@ -1,8 +1,3 @@
-/** Scopes are texts with a space between them (RFC 6749, section 3.3). */
-export function scopesIn(text: string): string[] {
-  return [...new Set(text.split(" ").filter((scope) => scope !== ""))];
-}
-
 /** What one of them may look like (RFC 6749, section 3.3). */
 export function isScope(value: unknown): value is string {
   return typeof value === "string" && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
@@ -20,7 +15,8 @@ export interface ScopeRefusal {
  */
 export function readScopes(asked: string | null, known: readonly string[]): readonly string[] | ScopeRefusal {
   if (known.length === 0) return [];
-  const scopes = scopesIn(asked ?? "");
+  // Texts with a space between them (RFC 6749, section 3.3).
+  const scopes = [...new Set(asked?.split(" ").filter((scope) => scope !== ""))];
   if (scopes.length === 0) {
     const description = `The login names no scope. This service wants at least one of: ${known.join(" ")}`;
     return { error: "access_denied", description };

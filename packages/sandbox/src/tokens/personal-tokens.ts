@@ -12,7 +12,6 @@ export interface PersonalTokens {
 
 export interface PersonalToken extends KeptSecret {
   readonly user: string;
-  readonly createdAt: number;
 }
 
 /** Every store has the same staff. */
@@ -22,7 +21,7 @@ export const users: readonly { readonly name: string; readonly admin: boolean }[
   { name: "cashier", admin: false },
 ];
 
-export function personalTokens(now: () => number): PersonalTokens {
+export function personalTokens(): PersonalTokens {
   const byRetailer = new Map<string, PersonalToken[]>();
   const of = (domainPrefix: string) => byRetailer.get(domainPrefix) ?? [];
 
@@ -32,7 +31,7 @@ export function personalTokens(now: () => number): PersonalTokens {
       if (!userNamed(user).admin)
         throw new TypeError(`user "${user}" is no admin and cannot create personal tokens`);
       const { value, kept } = newSecret("personal");
-      byRetailer.set(domainPrefix, [...of(domainPrefix), { ...kept, user, createdAt: now() }]);
+      byRetailer.set(domainPrefix, [...of(domainPrefix), { ...kept, user }]);
       return value;
     },
     resetPassword(domainPrefix, user) {
