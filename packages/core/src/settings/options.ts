@@ -84,55 +84,62 @@ export interface RetailPosOptions {
   background?: ((work: Promise<unknown>) => void) | undefined;
 }
 
+type Addressing = "authUrl" | "baseUrl";
+type WithDefault = "renewEarlyMs" | "cacheMs" | "timeoutMs" | "userAgent" | "fetch" | "clock" | "background";
+
 /** The checked options, with defaults. */
-export interface CheckedOptions {
-  addresses: Addresses;
-  clientId: string;
-  clientSecret: string;
-  redirectUri: string | undefined;
-  scope: string | undefined;
-  store: TokenStore | undefined;
-  lock: Lock | undefined;
-  renewEarlyMs: number;
-  cacheMs: number;
-  timeoutMs: number;
-  userAgent: string;
-  fetch: typeof globalThis.fetch;
-  clock: () => number;
-  observe: ((event: RetailPosEvent) => void) | undefined;
-  acceptRetailer: AcceptRetailer | undefined;
-  background: (work: Promise<unknown>) => void;
-}
+export type CheckedOptions = { addresses: Addresses } & Required<
+  Omit<RetailPosOptions, Addressing | WithDefault>
+> & { [Name in WithDefault]: NonNullable<RetailPosOptions[Name]> };
+
+type Check<T> = (name: string, value: unknown) => T;
 
 /** A timer cannot wait longer. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+const CHECKS: { [Name in Exclude<keyof RetailPosOptions, Addressing>]: Check<CheckedOptions[Name]> } = {
+  clientId: text,
+  clientSecret: text,
+  redirectUri: optional(redirectUri),
+  scope: optional(scopeText),
+  store: optional(store),
+  lock: fn<Lock>,
+  renewEarlyMs: milliseconds(300_000, 0),
+  cacheMs: milliseconds(10_000, 0),
+  timeoutMs: milliseconds(10_000, 1, LONGEST_TIMEOUT_MS),
+  userAgent: (name, value) => headerText(name, value === undefined ? "retail-pos-auth" : value),
+  fetch: (name, value) => plainFetch(fn<typeof globalThis.fetch>(name, value)),
+  clock: (name, value) => (value === undefined ? Date.now : clockIn(name, value)),
+  observe: fn<(event: RetailPosEvent) => void>,
+  acceptRetailer: fn<AcceptRetailer>,
+  background: (name, value) => inBackground(fn<CheckedOptions["background"]>(name, value)),
+};
 
 /**
  * @throws {TypeError} an option is wrong or misspelt. The message has its right name, and no value.
  */
 export function checkOptions(options: RetailPosOptions): CheckedOptions {
-  refuseMisspelt(options, NAMES, ELSEWHERE);
-  return {
-    addresses: addressesAt(options.authUrl, options.baseUrl),
-    clientId: text("clientId", options.clientId),
-    clientSecret: text("clientSecret", options.clientSecret),
-    redirectUri: given(options.redirectUri, (uri) => redirectUri("redirectUri", uri)),
-    scope: given(options.scope, scopeText),
-    store: given(options.store, store),
-    lock: fn("lock", options.lock),
-    renewEarlyMs: duration("renewEarlyMs", options.renewEarlyMs, 300_000, 0),
-    cacheMs: duration("cacheMs", options.cacheMs, 10_000, 0),
-    timeoutMs: duration("timeoutMs", options.timeoutMs, 10_000, 1, LONGEST_TIMEOUT_MS),
-    userAgent: headerText(
-      "userAgent",
-      options.userAgent === undefined ? "retail-pos-auth" : options.userAgent,
-    ),
-    fetch: plainFetch(fn("fetch", options.fetch)),
-    clock: given(options.clock, clockIn) ?? Date.now,
-    observe: fn("observe", options.observe),
-    acceptRetailer: fn("acceptRetailer", options.acceptRetailer),
-    background: inBackground(fn("background", options.background)),
-  };
+  refuseMisspelt(options, ["authUrl", "baseUrl", ...Object.keys(CHECKS)], ELSEWHERE);
+  const addresses = addressesAt(options.authUrl, options.baseUrl);
+  const checked = Object.entries(CHECKS).map(([name, check]) => [
+    name,
+    check(name, options[name as keyof RetailPosOptions]),
+  ]);
+  return { addresses, ...Object.fromEntries(checked) };
+}
+
+/** Other packages' names for our options. */
+const ELSEWHERE: Readonly<Record<string, keyof RetailPosOptions>> = {
+  authorizationurl: "authUrl",
+  callbackurl: "redirectUri",
+  callbackuri: "redirectUri",
+  redirecturl: "redirectUri",
+  fetcher: "fetch",
+  tokenstore: "store",
+};
+
+function optional<T>(check: Check<T>): Check<T | undefined> {
+  return (name, value) => (value === undefined ? undefined : check(name, value));
 }
 
 function text(name: string, value: unknown): string {
@@ -143,17 +150,17 @@ function text(name: string, value: unknown): string {
 }
 
 /** Other packages take a list of scopes; the error for a list says what to give here. */
-function scopeText(value: unknown): string {
+function scopeText(name: string, value: unknown): string {
   if (Array.isArray(value))
     throw new TypeError(
       'scope must be one text with a space between scopes, as in "products:read sales:read"',
     );
-  return text("scope", value);
+  return text(name, value);
 }
 
 /** Stored expiries are computed with the clock, so a wrong clock would damage the records. */
-function clockIn(value: unknown): () => number {
-  const clock = fn("clock", value as () => number);
+function clockIn(name: string, value: unknown): () => number {
+  const clock = fn<() => number>(name, value);
   if (clock && Number.isFinite(clock())) return clock;
   throw new TypeError("clock must return epoch milliseconds, as Date.now does");
 }
@@ -174,63 +181,27 @@ function inBackground(told: CheckedOptions["background"] | undefined): CheckedOp
   };
 }
 
-function given<T, R>(value: T | undefined, checked: (value: T) => R): R | undefined {
-  return value === undefined ? undefined : checked(value);
+function milliseconds(byDefault: number, least: number, most = Number.MAX_VALUE): Check<number> {
+  return (name, value = byDefault) => {
+    if (typeof value === "number" && value >= least && value <= most) return value;
+    const bound = most === LONGEST_TIMEOUT_MS ? `, at most ${most}` : "";
+    throw new TypeError(`${name} must be a number of milliseconds, ${least} or more${bound}`);
+  };
 }
 
-function duration(name: string, value: unknown, byDefault: number, least: number, most?: number): number {
-  if (value === undefined) return byDefault;
-  if (typeof value !== "number" || !Number.isFinite(value) || value < least || (most && value > most)) {
-    throw new TypeError(
-      `${name} must be a number of milliseconds, ${least} or more${most ? `, at most ${most}` : ""}`,
-    );
-  }
-  return value;
-}
-
-function fn<T>(name: string, value: T | undefined): T | undefined {
+function fn<T>(name: string, value: unknown): T | undefined {
   if (value !== undefined && typeof value !== "function")
     throw new TypeError(`${name} must be a function, not ${kindOf(value)}`);
-  return value;
+  return value as T | undefined;
 }
 
-function store(value: TokenStore): TokenStore {
+function store(_: string, value: unknown): TokenStore {
   for (const method of ["load", "save", "remove"] as const) {
-    if (typeof value?.[method] !== "function")
+    if (typeof (value as TokenStore | null)?.[method] !== "function")
       throw new TypeError(`store must have load, save and remove; no ${method}`);
   }
-  return value;
+  return value as TokenStore;
 }
-
-export const NAMES: readonly string[] = Object.keys({
-  authUrl: 0,
-  baseUrl: 0,
-  clientId: 0,
-  clientSecret: 0,
-  redirectUri: 0,
-  scope: 0,
-  store: 0,
-  lock: 0,
-  renewEarlyMs: 0,
-  cacheMs: 0,
-  timeoutMs: 0,
-  userAgent: 0,
-  fetch: 0,
-  clock: 0,
-  observe: 0,
-  acceptRetailer: 0,
-  background: 0,
-} satisfies Record<keyof RetailPosOptions, 0>);
-
-/** Other packages' names for our options. */
-export const ELSEWHERE: Readonly<Record<string, keyof RetailPosOptions>> = {
-  authorizationurl: "authUrl",
-  callbackurl: "redirectUri",
-  callbackuri: "redirectUri",
-  redirecturl: "redirectUri",
-  fetcher: "fetch",
-  tokenstore: "store",
-};
 
 /** Decides whether a login as this retailer is accepted. */
 export type AcceptRetailer = (domainPrefix: DomainPrefix) => boolean | Promise<boolean>;
