@@ -1,17 +1,7 @@
 import type { RateLimit } from "./rate-limit.js";
 
 /** The `code` of each error class below. Codes do not change between versions. */
-export type RetailPosErrorCode =
-  | "invalid_domain_prefix"
-  | "retailer_not_accepted"
-  | "not_connected"
-  | "reconnect_required"
-  | "rate_limited"
-  | "token_endpoint_failed"
-  | "bad_token_response"
-  | "client_refused"
-  | "store_failed"
-  | "bad_stored_tokens";
+export type RetailPosErrorCode = AnyRetailPosError["code"];
 
 /** Details that every error of this library may have besides its message. */
 export interface RetailPosErrorDetails {
@@ -29,15 +19,6 @@ interface EndpointAnswer {
   readonly error?: string | undefined;
   /** The `error_description`, without control characters and secrets. */
   readonly errorDescription?: string | undefined;
-}
-
-/** The fields that are given. */
-function endpointAnswer({ endpointStatus, error, errorDescription }: EndpointAnswer): EndpointAnswer {
-  return {
-    ...(endpointStatus !== undefined && { endpointStatus }),
-    ...(error !== undefined && { error }),
-    ...(errorDescription !== undefined && { errorDescription }),
-  };
 }
 
 // In the global symbol registry, so that two copies of this package recognise each other's errors.
@@ -82,11 +63,39 @@ export class RetailPosError extends Error {
    * `Response`.
    */
   getResponse(): Response {
-    return responseTo(this);
+    const headers = new Headers(this.headers);
+    headers.set("content-type", "text/plain; charset=utf-8");
+    headers.set("x-content-type-options", "nosniff");
+    headers.set("cache-control", "no-store");
+    const { status, message } = this;
+    return new Response(this.expose ? message : (REASONS[status] ?? "Error"), { status, headers });
   }
 
   static {
     Object.defineProperty(RetailPosError.prototype, brand, { value: true });
+  }
+}
+
+/** An error that may come from an answer of the token endpoint. */
+abstract class AnsweredError extends RetailPosError implements EndpointAnswer {
+  /** The HTTP status that the token endpoint answered with, if it answered. */
+  declare readonly endpointStatus?: number;
+  /** The OAuth error code of the answer (RFC 6749, section 5.2), if it had one. */
+  declare readonly error?: string;
+  /** The answer's `error_description`, without control characters and secrets. */
+  declare readonly errorDescription?: string;
+
+  constructor(
+    code: RetailPosErrorCode,
+    status: number,
+    message: string,
+    details: RetailPosErrorDetails & EndpointAnswer,
+  ) {
+    super(code, status, message, details);
+    const { endpointStatus, error, errorDescription } = details;
+    if (endpointStatus !== undefined) this.endpointStatus = endpointStatus;
+    if (error !== undefined) this.error = error;
+    if (errorDescription !== undefined) this.errorDescription = errorDescription;
   }
 }
 
@@ -123,20 +132,12 @@ export class NotConnectedError extends RetailPosError {
 
 /**
  * The service refused the refresh token, or the API refused a Personal Token. Only a person can help: with a new login,
- * or with a new Personal Token.
+ * or with a new Personal Token. What the service answered is known only to the process that got the answer.
  */
-export class ReconnectRequiredError extends RetailPosError {
+export class ReconnectRequiredError extends AnsweredError {
   declare readonly code: "reconnect_required";
-  /** The HTTP status of the answer that refused the token, in the process that got the answer. */
-  declare readonly endpointStatus?: number;
-  /** The OAuth error code of that answer (RFC 6749, section 5.2), if it had one. */
-  declare readonly error?: string;
-  /** The `error_description` of that answer, without control characters and secrets. */
-  declare readonly errorDescription?: string;
-
   constructor(message: string, details: RetailPosErrorDetails & EndpointAnswer = {}) {
     super("reconnect_required", 401, message, details);
-    Object.assign(this, endpointAnswer(details));
   }
 }
 
@@ -173,15 +174,8 @@ export class RateLimitedError extends RetailPosError {
 }
 
 /** The token request failed: network, timeout, redirect or an unexpected status. */
-export class TokenEndpointError extends RetailPosError {
+export class TokenEndpointError extends AnsweredError {
   declare readonly code: "token_endpoint_failed";
-  /** The HTTP status that the token endpoint answered with, if it answered. */
-  declare readonly endpointStatus?: number;
-  /** The OAuth error code of the answer (RFC 6749, section 5.2), if it had one. */
-  declare readonly error?: string;
-  /** The answer's `error_description`, without control characters and secrets. */
-  declare readonly errorDescription?: string;
-
   constructor(
     message: string,
     details: RetailPosErrorDetails &
@@ -193,7 +187,6 @@ export class TokenEndpointError extends RetailPosError {
       } = {},
   ) {
     super("token_endpoint_failed", details.status ?? 502, message, details);
-    Object.assign(this, endpointAnswer(details));
   }
 }
 
@@ -231,21 +224,15 @@ export class UnavailableError extends TokenEndpointError {
 }
 
 /** The service refuses the application's own credentials: a new login does not help. */
-export class ClientRefusedError extends RetailPosError {
+export class ClientRefusedError extends AnsweredError {
   declare readonly code: "client_refused";
   /** `invalid_client` or `unauthorized_client` (RFC 6749, section 5.2). */
   declare readonly error: string;
-  /** The HTTP status of the answer. */
-  declare readonly endpointStatus?: number;
-  /** The answer's `error_description`, without control characters and secrets. */
-  declare readonly errorDescription?: string;
-
   constructor(error: string, details: RetailPosErrorDetails & EndpointAnswer = {}) {
     const { errorDescription } = details;
     const said = errorDescription === undefined ? error : `${error}: ${errorDescription}`;
     const message = `The service refuses this application (${said}); check clientId and clientSecret`;
-    super("client_refused", 500, message, details);
-    Object.assign(this, endpointAnswer({ ...details, error }));
+    super("client_refused", 500, message, { ...details, error });
   }
 }
 
@@ -340,21 +327,6 @@ const REASONS: Record<number, string> = {
   502: "Bad Gateway",
   503: "Service Unavailable",
 };
-
-/** The HTTP answer for one of our errors. It contains the message only if `expose` is `true`. */
-export function responseTo(error: {
-  readonly status: number;
-  readonly message: string;
-  readonly expose: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
-}): Response {
-  const { status, message, expose } = error;
-  const headers = new Headers(error.headers);
-  headers.set("content-type", "text/plain; charset=utf-8");
-  headers.set("x-content-type-options", "nosniff");
-  headers.set("cache-control", "no-store");
-  return new Response(expose ? message : (REASONS[status] ?? "Error"), { status, headers });
-}
 
 /** Names the kind of a value, for messages that must not show the value. */
 export function kindOf(value: unknown): string {
