@@ -62,12 +62,9 @@ export function storedTokens(deps: Deps): StoredTokens {
     return { ...statusOf(stored), ...(isAhead && { limitedUntil }) };
   }
 
-  /** A prefix under which a retailer is known was checked when it became known. */
-  function known(domainPrefix: string): RetailerCache {
-    const cached = retailers.get(domainPrefix as DomainPrefix);
-    if (cached) return cached;
+  function known(name: string): DomainPrefix {
     try {
-      return retailers.of(parseDomainPrefix(domainPrefix));
+      return parseDomainPrefix(name);
     } catch (error) {
       tell({ type: "caller_failed", domainPrefix: undefined, error });
       throw error;

@@ -1,4 +1,5 @@
 import { unlessAborted } from "../platform/abort.js";
+import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import {
   NotConnectedError,
   ReconnectRequiredError,
@@ -15,36 +16,24 @@ import type { Renewal, RetailerCache } from "./retailer-cache.js";
 
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function tokenSources(
-  { clock, tell, background }: Deps,
+  { tell, background }: Deps,
   retailers: KnownRetailers,
   renewals: Renewals,
-): (known: RetailerCache) => TokenSource {
-  /** What the callers of this turn wait for. */
-  const waits = new Map<RetailerCache, Promise<AccessToken>>();
-  return (known) => ({ token: (ask) => token(known, ask) });
+): (domainPrefix: DomainPrefix) => TokenSource {
+  return (domainPrefix) => ({ token: (ask) => token(domainPrefix, ask) });
 
-  async function token(known: RetailerCache, { signal, rejected }: TokenAsk = {}): Promise<AccessToken> {
+  async function token(
+    domainPrefix: DomainPrefix,
+    { signal, rejected }: TokenAsk = {},
+  ): Promise<AccessToken> {
     signal?.throwIfAborted();
-    const now = rejected === undefined ? tokenNow(known) : undefined;
-    if (now) return now;
-    const cached = retailers.of(known.domainPrefix);
     try {
-      const wait = rejected === undefined ? sharedWait(cached) : obtain(cached, rejected);
-      return await unlessAborted(wait, signal);
+      return await unlessAborted(obtain(retailers.of(domainPrefix), rejected), signal);
     } catch (error) {
       // Told in the async context of the caller; one who left is told of no failure.
-      if (!(signal?.aborted && error === signal.reason))
-        tell({ type: "caller_failed", domainPrefix: cached.domainPrefix, error });
+      if (!(signal?.aborted && error === signal.reason)) tell({ type: "caller_failed", domainPrefix, error });
       throw error;
     }
-  }
-
-  /** Nearly every call ends here, and has nothing to wait for. */
-  function tokenNow(known: RetailerCache): AccessToken | undefined {
-    const now = clock();
-    const cached = known.isFresh(now) ? known : retailers.of(known.domainPrefix);
-    const decision = cached.decideNow(now);
-    return serves(decision) ? serve(cached, cached.set as TokenSet, decision) : undefined;
   }
 
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
@@ -53,16 +42,6 @@ export function tokenSources(
     if (cached.isUnsaved && !cached.isSaving) background(cached.saveUnsaved());
     if (decision === "serve and renew") renewals.renew(cached, set).catch(() => {}); // told already
     return set.access;
-  }
-
-  /** Callers of one synchronous run share one wait, because no answer can arrive between their calls. */
-  function sharedWait(cached: RetailerCache): Promise<AccessToken> {
-    const shared = waits.get(cached);
-    if (shared) return shared;
-    const wait = obtain(cached, undefined);
-    waits.set(cached, wait);
-    void Promise.resolve().then(() => waits.delete(cached));
-    return wait;
   }
 
   /**
