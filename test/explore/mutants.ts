@@ -168,7 +168,7 @@ const COMPARISONS: readonly Mutant[] = [
   ),
   swapped(
     "what has ended is live",
-    "return !isExpired(access, now) && !this.isRejected(access.value);",
+    "return !isExpired(access, this.#deps.clock()) && !this.isRejected(access.value);",
     "return !this.isRejected(access.value);",
   ),
   swapped(
@@ -181,7 +181,7 @@ const COMPARISONS: readonly Mutant[] = [
     "return !isRejected && !isExpired(access, now);",
     "return !isExpired(access, now);",
   ),
-  dropped("an old copy is served", 'if (!facts.isFresh) return "load";'),
+  dropped("an old copy is served", "if (!cached.isFresh) return undefined;"),
   swapped(
     "a rejection is recorded after the load",
     "if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;",

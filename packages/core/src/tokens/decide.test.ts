@@ -24,9 +24,6 @@ const down = new TokenEndpointError("down");
 const rateLimit = new RateLimitedError(NOW + 20_000, NOW - 10_000, { remaining: 0 }, { domainPrefix: shop });
 
 const cases: [what: string, set: TokenSet, facts: Partial<Facts>, decision: unknown][] = [
-  ["the copy is older than cacheMs", young, { isFresh: false }, "load"],
-  ["the copy is old and has ended", ended, { isFresh: false }, "load"],
-
   ["a young token", young, {}, "serve"],
   ["a token without an end", endless, {}, "serve"],
   ["a token that ends soon", due, {}, "serve and renew"],
@@ -132,6 +129,6 @@ function set(more: Partial<TokenSet>): TokenSet {
 }
 
 function factsOf(more: Partial<Facts>): Facts {
-  const facts = { now: NOW, renewEarlyMs: 300_000, isFresh: true, isRejected: false };
+  const facts = { now: NOW, renewEarlyMs: 300_000, isRejected: false };
   return { ...facts, localNote: undefined, pause: undefined, ...more };
 }

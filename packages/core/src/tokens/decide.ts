@@ -4,16 +4,15 @@ import type { TokenSet } from "../vocabulary/token-set.js";
 import { asOfNow } from "./renewal-back-off.js";
 
 /**
- * What a call for a token does. If it is an error, the token has ended, and no token request may be sent now.
+ * What a call for a token does with a set that may be used. If it is an error, the token has ended, and no token request may be sent now.
  *
  * | decision | the caller | beside it |
  * |---|---|---|
- * | `"load"` | waits until the store has been asked | |
  * | `"serve"` | gets the cached token | |
  * | `"serve and renew"` | gets the cached token | a renewal starts in the background (behaviour 5) |
  * | `"renew"` | waits for a renewal | |
  */
-export type Decision = "load" | "serve" | "serve and renew" | "renew" | RetailPosError;
+export type Decision = "serve" | "serve and renew" | "renew" | RetailPosError;
 
 /** What this process knows of a refusal of the service: the store may not have kept it. */
 export interface LocalNote {
@@ -30,8 +29,6 @@ export interface Facts {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly renewEarlyMs: number;
-  /** Whether the set may be used without asking the store: it was asked within `cacheMs`, or has not taken the set. */
-  readonly isFresh: boolean;
   /** Whether the API rejected the set's access token. */
   readonly isRejected: boolean;
   /** What this process knows of a refusal of the set's tokens: the store may not have kept it. */
@@ -41,7 +38,6 @@ export interface Facts {
 }
 
 export function decide(set: TokenSet, facts: Facts): Decision {
-  if (!facts.isFresh) return "load";
   if (!isLive(set, facts)) return heldBackBy(set, facts) ?? "renew";
   const isDue = facts.now >= renewalDueAt(set, facts.renewEarlyMs);
   return isDue && !facts.pause && !heldBackBy(set, facts) ? "serve and renew" : "serve";

@@ -64,25 +64,20 @@ export interface LateAnswers {
 
 export function lateAnswers(deps: Deps): LateAnswers {
   const mayTakeMs = LATE_TIMEOUT_FACTOR * deps.timeoutMs + STORE_MAY_TAKE_MS;
-  const all = new Map<RetailerCache, Set<Promise<boolean>>>();
+  const all = new Map<RetailerCache, Promise<boolean>>();
   return {
     add(cached, stored, coming) {
-      const works = all.get(cached) ?? new Set();
-      all.set(cached, works);
-      const work = coming.then((said) => said !== undefined && isKept(cached, stored, said));
-      works.add(work);
+      const kept = coming.then((said) => said !== undefined && isKept(cached, stored, said));
+      const work = Promise.all([all.get(cached), kept]).then((ends) => ends.includes(true));
+      all.set(cached, work);
       void work.then(() => {
-        works.delete(work);
-        if (works.size === 0) all.delete(cached);
+        if (all.get(cached) === work) all.delete(cached);
       });
-      deps.background(cached.pin(work, mayTakeMs));
+      cached.keepFor(mayTakeMs);
+      deps.background(work);
     },
     async bringTokens(cached) {
-      const works = [...(all.get(cached) ?? [])];
-      const ends = await Promise.all(
-        works.map((work) => within(mayTakeMs, work, tooLate).catch(() => false)),
-      );
-      return ends.includes(true);
+      return within(mayTakeMs, all.get(cached) ?? false, tooLate).catch(() => false);
     },
   };
 

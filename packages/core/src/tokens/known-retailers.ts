@@ -66,7 +66,6 @@ export function knownRetailers(
   function drop(retailer: RetailerCache): void {
     visited.delete(retailer);
     retailers.delete(retailer.domainPrefix);
-    retailer.retire();
   }
 
   function makeRoom(): void {

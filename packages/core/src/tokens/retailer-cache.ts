@@ -55,8 +55,8 @@ export class RetailerCache {
   #unsaved: Unsaved | undefined = undefined;
   #localNote: LocalNote | undefined = undefined;
   #rejections: Rejections | undefined = undefined;
-  /** Work whose end this object has to see (logins, disconnects, late answers), and when it has surely ended. */
-  #pins: Set<{ readonly endsAt: number }> | undefined = undefined;
+  /** By then, work whose end this object has to see (logins, disconnects, late answers) has surely ended. */
+  #neededUntil = 0;
   readonly #loading = new Once<TokenSet | undefined>();
   readonly #saving = new Once<unknown>();
   readonly #renewing = new Once<Renewal>();
@@ -93,22 +93,16 @@ export class RetailerCache {
   /** Whether dropping this object would lose something: work under way, or an unsaved set. */
   get isNeeded(): boolean {
     const isUnderWay = this.#loading.isUnderWay || this.#saving.isUnderWay || this.#renewing.isUnderWay;
-    return isUnderWay || this.#isPinned || this.isUnsaved;
+    return isUnderWay || performance.now() < this.#neededUntil || this.isUnsaved;
   }
 
-  /** Work that its runtime has ended pins nothing for ever. */
-  get #isPinned(): boolean {
-    for (const pin of this.#pins ?? []) if (pin.endsAt > performance.now()) return true;
-    return false;
+  /** For so long, no other object takes this one's place. */
+  keepFor(ms: number): void {
+    this.#neededUntil = Math.max(this.#neededUntil, performance.now() + ms);
   }
 
   get hasRejections(): boolean {
     return this.#rejections !== undefined;
-  }
-
-  /** Another object takes this one's place: callers that still have this one go there. */
-  retire(): void {
-    this.#copy.distrust();
   }
 
   /** How long ago the copy was compared with the store, milliseconds. Below 0, if the clock was put back. */
@@ -116,15 +110,15 @@ export class RetailerCache {
     return this.#copy.ageMs(now);
   }
 
-  /** Whether the set may be used without asking the store. */
-  isFresh(now: number = this.#deps.clock()): boolean {
+  /** Whether the set may be used without asking the store: it was asked lately, or has not taken the set. */
+  get isFresh(): boolean {
     if (this.#unsaved?.usable) return true;
-    const ageMs = this.#copy.ageMs(now);
+    const ageMs = this.#copy.ageMs(this.#deps.clock());
     return this.#copy.set !== undefined && ageMs >= 0 && ageMs < this.#deps.cacheMs;
   }
 
-  isLive({ access }: TokenSet, now: number = this.#deps.clock()): boolean {
-    return !isExpired(access, now) && !this.isRejected(access.value);
+  isLive({ access }: TokenSet): boolean {
+    return !isExpired(access, this.#deps.clock()) && !this.isRejected(access.value);
   }
 
   /** The access token that this process has now, if it is live. */
@@ -142,15 +136,9 @@ export class RetailerCache {
     return this.#rejections.record(set, this.#deps.clock());
   }
 
-  /** What a caller gets who comes now. */
-  decideNow(now: number = this.#deps.clock()): Decision {
-    const { set } = this;
-    return set ? decide(set, this.#facts(set, now)) : "load";
-  }
-
-  /** What a caller gets of a set that was loaded for the caller. */
+  /** What a caller gets of a set that is fresh, or was loaded for the caller. */
   decide(set: TokenSet): Decision {
-    return decide(set, { ...this.#facts(set), isFresh: true });
+    return decide(set, this.#facts(set));
   }
 
   /** Why no token request may be sent for the set now. */
@@ -158,11 +146,11 @@ export class RetailerCache {
     return heldBackBy(set, this.#facts(set));
   }
 
-  #facts(set: TokenSet, now: number = this.#deps.clock()): Facts {
+  #facts(set: TokenSet): Facts {
+    const now = this.#deps.clock();
     return {
       now,
       renewEarlyMs: this.#deps.renewEarlyMs,
-      isFresh: this.isFresh(now),
       isRejected: this.isRejected(set.access.value),
       localNote: this.localNote(set),
       pause: this.#deps.backOff.pause(this.domainPrefix, now),
@@ -345,7 +333,8 @@ export class RetailerCache {
   async logIn(set: TokenSet | undefined, change: () => Promise<void>): Promise<void> {
     const question = this.#ask();
     try {
-      await this.pin(change(), STORE_MAY_TAKE_MS);
+      this.keepFor(STORE_MAY_TAKE_MS);
+      await change();
     } catch (error) {
       this.#copy.distrust(); // the change may have been made all the same
       throw error;
@@ -366,18 +355,6 @@ export class RetailerCache {
     const renewal = this.#renewing.join(mayTakeMs, work);
     if (begins) this.#deps.background(renewal);
     return renewal;
-  }
-
-  /** Until this work is over, or has taken longer than it may, no other object takes this one's place. */
-  async pin<T>(work: Promise<T>, mayTakeMs: number): Promise<T> {
-    const pin = { endsAt: performance.now() + mayTakeMs };
-    this.#pins ??= new Set();
-    this.#pins.add(pin);
-    try {
-      return await work;
-    } finally {
-      this.#pins.delete(pin);
-    }
   }
 
   #ask(): Question {

@@ -95,8 +95,8 @@ async function outcome(cached: RetailerCache, renewing: Promise<Renewal>, beganB
 function useful(cached: RetailerCache, rejected: string | undefined): TokenSet | undefined {
   const { set } = cached;
   if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;
-  const decision = cached.decideNow();
-  if (decision === "load") return undefined;
+  if (!cached.isFresh) return undefined;
+  const decision = cached.decide(set);
   return !(decision instanceof Error) || cached.isRenewing ? set : undefined;
 }
 
