@@ -11,59 +11,36 @@ import { storePages } from "./store-pages.js";
  * processes do not see them. For development and tests.
  */
 export function memoryStore(): TokenStore {
-  const sets = new Map<DomainPrefix, TokenSet>();
-  const names = sortedNames(sets);
+  const kept = new Map<DomainPrefix, { readonly set: TokenSet; readonly place: number }>();
+  let places = 0;
   const pages = storePages("memory");
   const claim = claimsInMemory(Date.now);
   return {
     async load(domainPrefix) {
-      const kept = sets.get(domainPrefix);
-      return kept && redacted(kept); // a copy, so that callers cannot change the stored set
+      const stored = kept.get(domainPrefix);
+      return stored && redacted(stored.set); // a copy, so that callers cannot change the stored set
     },
     async save(next, replacing) {
-      const stored = sets.get(next.domainPrefix)?.version;
-      if (replacing && stored !== replacing.version) return false;
-      if (stored !== undefined && areOfTwoApplications(stored, next.version)) return false;
-      if (!sets.has(next.domainPrefix)) names.changed();
-      sets.set(next.domainPrefix, redacted(next));
+      const stored = kept.get(next.domainPrefix);
+      const version = stored?.set.version;
+      if (replacing && version !== replacing.version) return false;
+      if (version !== undefined && areOfTwoApplications(version, next.version)) return false;
+      places += 1;
+      kept.set(next.domainPrefix, { set: redacted(next), place: stored?.place ?? places });
       return true;
     },
     async remove(domainPrefix) {
-      sets.delete(domainPrefix);
+      kept.delete(domainPrefix);
     },
     async list(ask) {
-      const { limit, position = "" } = pages.asked(ask);
-      const page = names.after(position, limit);
+      const { limit, position = "0" } = pages.asked(ask);
+      const page = [...kept.values()].filter(({ place }) => place > Number(position)).slice(0, limit);
       const last = page.at(-1);
-      const retailers = page.flatMap((name) => {
-        const kept = sets.get(name);
-        return kept ? [statusOf(kept)] : [];
-      });
       return {
-        retailers,
-        ...(last !== undefined && page.length === limit && { cursor: pages.cursorAt(last) }),
+        retailers: page.map(({ set }) => statusOf(set)),
+        ...(last && page.length === limit && { cursor: pages.cursorAt(String(last.place)) }),
       };
     },
     claim: async (key, forMs) => claim(key, forMs),
-  };
-}
-
-/** The names in order. They are sorted again after one was added; until then, removed names may be among them. */
-function sortedNames(sets: ReadonlyMap<DomainPrefix, unknown>) {
-  let sorted: DomainPrefix[] | undefined;
-  return {
-    changed(): void {
-      sorted = undefined;
-    },
-    after(name: string, count: number): DomainPrefix[] {
-      sorted ??= [...sets.keys()].sort();
-      let [from, to] = [0, sorted.length];
-      while (from < to) {
-        const middle = (from + to) >>> 1;
-        if ((sorted[middle] as string) <= name) from = middle + 1;
-        else to = middle;
-      }
-      return sorted.slice(from, from + count);
-    },
   };
 }
