@@ -39,7 +39,7 @@ export interface Facts {
 
 export function decide(set: TokenSet, facts: Facts): Decision {
   if (!isLive(set, facts)) return heldBackBy(set, facts) ?? "renew";
-  const isDue = facts.now >= renewalDueAt(set, facts.renewEarlyMs);
+  const isDue = facts.now >= renewalDueAt(set.issuedAt, set.access.expiresAt, facts.renewEarlyMs);
   return isDue && !facts.pause && !heldBackBy(set, facts) ? "serve and renew" : "serve";
 }
 

@@ -53,14 +53,8 @@ export function isRetailerStatus(entry: StoredFields): entry is RetailerStatus {
 }
 
 /** The status of the retailer of a token set. */
-export function statusOf({ domainPrefix, access, issuedAt, refusedAt, scope }: TokenSet): RetailerStatus {
-  return {
-    domainPrefix,
-    issuedAt,
-    ...(access.expiresAt !== undefined && { expiresAt: access.expiresAt }),
-    ...(refusedAt !== undefined && { refusedAt }),
-    ...(scope !== undefined && { scope }),
-  };
+export function statusOf(set: TokenSet): RetailerStatus {
+  return retailerStatus({ ...set, expiresAt: set.access.expiresAt });
 }
 
 /** Whether a value is a domain prefix as `parseDomainPrefix` returns it. */

@@ -13,11 +13,7 @@ export function isExpired({ expiresAt }: AccessToken, now: number): boolean {
  * When an early renewal may start (behaviour 5): `renewEarlyMs` before the token expires, but not in the first nine
  * tenths of its life, or a short-lived token would be renewed all the time.
  */
-export function renewalDueAt({ access: { expiresAt }, issuedAt }: TokenSet, renewEarlyMs: number): number {
-  return dueAt(issuedAt, expiresAt, renewEarlyMs);
-}
-
-function dueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: number): number {
+export function renewalDueAt(issuedAt: number, expiresAt: number | undefined, renewEarlyMs: number): number {
   if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
   const lifetimeMs = Math.max(0, expiresAt - issuedAt); // by the clock of the process that stored it
   return expiresAt - Math.min(renewEarlyMs, lifetimeMs / 10);
@@ -59,7 +55,7 @@ export function isDueWithin(
 ): boolean {
   if (expiresAt === undefined) return false;
   const halfAt = issuedAt + (expiresAt - issuedAt) / 2;
-  const at = withinMs === undefined ? dueAt(issuedAt, expiresAt, renewEarlyMs) : expiresAt - withinMs;
+  const at = withinMs === undefined ? renewalDueAt(issuedAt, expiresAt, renewEarlyMs) : expiresAt - withinMs;
   return now >= Math.max(at, halfAt);
 }
 

@@ -70,10 +70,19 @@ export function isBearerValue(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]+$/.test(value);
 }
 
-/** A copy of a token set that can be printed (`console.log`, `util.inspect`) without showing a token. */
+/**
+ * A copy of a token set that can be printed (`console.log`, `util.inspect`) without showing a token. Each field is read
+ * once: a getter could return one value to the check and another one later.
+ */
 export function redacted(set: TokenSet): TokenSet {
   const { domainPrefix, access, refreshToken, issuedAt, version } = set;
-  const copy = { domainPrefix, access: redactedAccess(access), refreshToken, issuedAt, version };
+  const copy = {
+    domainPrefix,
+    access: isObject(access) ? redactedAccess(access) : access,
+    refreshToken,
+    issuedAt,
+    version,
+  };
   return hidden(withOptional(copy, set), withoutTokens);
 }
 
@@ -96,7 +105,7 @@ export function checkStored(record: unknown, domainPrefix: DomainPrefix): TokenS
   const problem = validate(copy, domainPrefix);
   if (problem === SEALED) throw new StoredTokensError(problem, { domainPrefix }, OPEN_IT);
   if (problem) throw new StoredTokensError(problem, { domainPrefix });
-  return redacted(copy as TokenSet);
+  return copy as TokenSet;
 }
 
 /** A copy of a record that a store's `load` returned, before anything is checked. */
@@ -108,18 +117,9 @@ export function copyStored(record: unknown, domainPrefix: DomainPrefix): unknown
   }
 }
 
-/** Reads each field once: a getter could return one value to the check and another one later. */
+/** A copy of what may be a token set, not checked. */
 export function snapshot(record: unknown): unknown {
-  if (typeof record !== "object" || record === null) return record;
-  const { domainPrefix, access, refreshToken, issuedAt, version } = record as TokenSet;
-  const copy = { domainPrefix, access: copiedAccess(access), refreshToken, issuedAt, version };
-  return withOptional(copy, record);
-}
-
-function copiedAccess(access: unknown): unknown {
-  if (typeof access !== "object" || access === null) return undefined;
-  const { value, expiresAt } = access as AccessToken;
-  return { value, expiresAt };
+  return isObject(record) ? redacted(record as TokenSet) : record;
 }
 
 /** Adds to the copy the optional fields that the set has. Each is read once. */
@@ -136,22 +136,25 @@ const OPEN_IT = "Give this process sealedStore() with its keys. Nothing was chan
 
 /** Says why a value is no token set of this retailer. The text names the field, never its value. */
 export function validate(record: unknown, domainPrefix: DomainPrefix): string | undefined {
-  if (typeof record !== "object" || record === null) return "it is no object";
+  if (!isObject(record)) return "it is no object";
   const set = record as { [field in keyof TokenSet]?: unknown };
   if (set.domainPrefix !== domainPrefix) return "it belongs to another retailer";
   if (versionBeforeSealing(set.version) !== undefined) return SEALED;
-  const access = set.access as { [field in keyof AccessToken]?: unknown } | null | undefined;
-  if (typeof access !== "object" || access === null) return "access is missing";
+  if (!isObject(set.access)) return "access is missing";
+  const access: { [field in keyof AccessToken]?: unknown } = set.access;
   if (!isBearerValue(access.value)) return "access.value is no bearer token";
   if (isGiven(access.expiresAt) && !isInstant(access.expiresAt)) return "access.expiresAt is no instant";
   if (typeof set.refreshToken !== "string" || set.refreshToken === "") return "refreshToken is missing";
   if (!isInstant(set.issuedAt)) return "issuedAt is no instant";
   if (typeof set.version !== "string" || set.version === "") return "version is missing";
-  if (isGiven(set.refusedAt) && !isInstant(set.refusedAt)) return "refusedAt is no instant";
-  if (isGiven(set.refusedEarlyAt) && !isInstant(set.refusedEarlyAt)) return "refusedEarlyAt is no instant";
-  if (isGiven(set.limitedUntil) && !isInstant(set.limitedUntil)) return "limitedUntil is no instant";
+  for (const field of ["refusedAt", "refusedEarlyAt", "limitedUntil"] as const)
+    if (isGiven(set[field]) && !isInstant(set[field])) return `${field} is no instant`;
   if (isGiven(set.scope) && typeof set.scope !== "string") return "scope is no text";
   return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** Some databases return `null` for a missing field. */
