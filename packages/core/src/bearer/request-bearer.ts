@@ -83,7 +83,7 @@ export function requestBearer<Context>(
     let bearer: RequestBearer | undefined;
     try {
       const client = await clientOf(context);
-      bearer = new BearerOfRequest(client, await client.token());
+      bearer = bearerOf(client, await client.token());
     } catch (error) {
       if (!optional || !isRetailPosError(error) || error.code !== "not_connected") throw asError(error);
     } finally {
@@ -127,26 +127,17 @@ function clientFor<Context>({
   };
 }
 
-/** A class, because no log, JSON or copy shows what is private in it. */
-class BearerOfRequest implements RequestBearer {
-  readonly domainPrefix: RetailerClient["domainPrefix"];
-  readonly baseUrl: string;
-  readonly token: RetailerClient["token"];
-  readonly fetch: RetailerClient["fetch"];
-  readonly #accessToken: string;
-
-  constructor(client: RetailerClient, { value }: AccessToken) {
-    this.domainPrefix = client.domainPrefix;
-    this.baseUrl = client.baseUrl;
+function bearerOf(client: RetailerClient, { value }: AccessToken): RequestBearer {
+  const bearer = {
+    domainPrefix: client.domainPrefix,
+    baseUrl: client.baseUrl,
     // Functions of its own: a bearer may be taken apart, and a client of the application's own may need its `this`.
-    this.token = (ask) => client.token(ask);
-    this.fetch = (input, init) => client.fetch(input, init);
-    this.#accessToken = value;
-  }
-  get accessToken(): string {
-    return this.#accessToken;
-  }
-  get authorization(): string {
-    return `Bearer ${this.#accessToken}`;
-  }
+    token: (ask) => client.token(ask),
+    fetch: (input, init) => client.fetch(input, init),
+  } satisfies RetailerClient;
+  // Getters that are not enumerable: no log, JSON or copy shows what they return.
+  return Object.defineProperties(bearer, {
+    accessToken: { get: () => value },
+    authorization: { get: () => `Bearer ${value}` },
+  }) as RequestBearer;
 }

@@ -4,11 +4,12 @@ export interface RequestMessage {
   readonly headers: Record<string, string | string[] | undefined> | Headers;
 }
 
-/** The two other properties that contain the headers of Node's request. */
+/** What contains the headers of Node's request, beside the web's. */
 interface NodeMessage {
+  headers: Record<string, unknown>;
   /** Names and values in turn, as received. */
   rawHeaders?: string[];
-  headersDistinct?: Record<string, string[] | undefined>;
+  headersDistinct?: Record<string, unknown>;
 }
 
 const NAME = "authorization";
@@ -20,49 +21,30 @@ const NAME = "authorization";
  * @throws {TypeError} if the request cannot take it.
  */
 export function setAuthorization(message: RequestMessage | undefined, value: string | undefined): void {
-  const headers = message?.headers;
-  if (typeof headers !== "object" || headers === null) throw cannotTake();
   try {
-    if (isWebHeaders(headers)) setInWebHeaders(headers, value);
-    else setInNode(message as NodeMessage, headers, value);
+    const headers = message?.headers as Headers;
+    if (typeof headers !== "object") throw new TypeError("It has no headers");
+    if (typeof headers.get !== "function") setInNode(message as NodeMessage, value);
+    else if (value === undefined) headers.delete(NAME);
+    else headers.set(NAME, value);
   } catch (cause) {
-    throw cannotTake(cause);
+    const problem = "header: true needs a request whose headers can be changed: Node's, or the web's";
+    throw new TypeError(problem, { cause });
   }
 }
 
-function cannotTake(cause?: unknown): TypeError {
-  const problem = "header: true needs a request whose headers can be changed: Node's, or the web's";
-  return new TypeError(problem, cause === undefined ? undefined : { cause });
-}
-
-function isWebHeaders(headers: object): headers is Headers {
-  return typeof (headers as Headers).get === "function";
-}
-
-function setInWebHeaders(headers: Headers, value: string | undefined): void {
-  if (value === undefined) headers.delete(NAME);
-  else headers.set(NAME, value);
-}
-
 /** `headersDistinct` is read before `rawHeaders` is changed, because Node makes it from them at the first access. */
-function setInNode(
-  { rawHeaders, headersDistinct }: NodeMessage,
-  headers: Record<string, unknown>,
-  value: string | undefined,
-): void {
+function setInNode({ headers, rawHeaders, headersDistinct }: NodeMessage, value: string | undefined): void {
   setByName(headers, value);
   if (headersDistinct) setByName(headersDistinct, value === undefined ? undefined : [value]);
-  if (rawHeaders) setInPairs(rawHeaders, value);
+  if (!rawHeaders) return;
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) if (isOurs(rawHeaders[at])) rawHeaders.splice(at, 2);
+  if (value !== undefined) rawHeaders.push("Authorization", value);
 }
 
-function setByName<Value>(headers: Record<string, Value>, value: Value | undefined): void {
+function setByName(headers: Record<string, unknown>, value: unknown): void {
   for (const name of Object.keys(headers)) if (isOurs(name)) delete headers[name];
   if (value !== undefined) headers[NAME] = value;
-}
-
-function setInPairs(pairs: string[], value: string | undefined): void {
-  for (let at = pairs.length - 2; at >= 0; at -= 2) if (isOurs(pairs[at])) pairs.splice(at, 2);
-  if (value !== undefined) pairs.push("Authorization", value);
 }
 
 function isOurs(name: string | undefined): boolean {
