@@ -96,12 +96,7 @@ function labelNotIn(text: string): string {
  */
 export function secureUrl(option: string, text: unknown): URL {
   const address = addressText(option, text);
-  if (!URL.canParse(address)) throw new TypeError(`${option} must be an absolute URL`);
-  const url = new URL(address);
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
-    throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
-  }
-  if (url.username || url.password) throw new TypeError(`${option} must not contain a user name or password`);
+  const url = checkedUrl(option, address, "");
   if (/[?#]/.test(address)) throw new TypeError(`${option} must have no query and no fragment`);
   return url;
 }
@@ -114,14 +109,17 @@ export function secureUrl(option: string, text: unknown): URL {
  */
 export function redirectUri(option: string, value: unknown): string {
   const address = addressText(option, value);
-  if (!URL.canParse(address) || /[\s#]/.test(address)) {
-    throw new TypeError(`${option} must be an absolute URL without a fragment, exactly as registered`);
-  }
-  const { protocol, hostname, username, password } = new URL(address);
-  if (protocol !== "https:" && !(protocol === "http:" && isLoopback(hostname)))
-    throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
-  if (username || password) throw new TypeError(`${option} must not contain a user name or password`);
+  checkedUrl(option, /[\s#]/.test(address) ? "" : address, " without a fragment, exactly as registered");
   return address;
+}
+
+function checkedUrl(option: string, address: string, more: string): URL {
+  if (!URL.canParse(address)) throw new TypeError(`${option} must be an absolute URL${more}`);
+  const url = new URL(address);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname)))
+    throw new TypeError(`${option} must be https (http is accepted on loopback hosts only)`);
+  if (url.username || url.password) throw new TypeError(`${option} must not contain a user name or password`);
+  return url;
 }
 
 /** Checks the scheme first, because `localhost:3000` parses as a URL with the scheme `localhost`. */
