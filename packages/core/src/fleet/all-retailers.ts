@@ -28,10 +28,39 @@ export function pagesThrough(
   tell: Tell,
   arranged: Arrange = (page) => page,
 ): AsyncGenerator<RetailerStatus, void, void> {
-  const { list } = store;
   checkSignal(signal);
-  if (!list) throw new TypeError("store has no list(): its retailers cannot be asked for");
-  return pages(list, signal, tell, arranged);
+  if (!store.list) throw new TypeError("store has no list(): its retailers cannot be asked for");
+  return pages(store.list);
+
+  async function* pages(list: NonNullable<CheckedStore["list"]>): AsyncGenerator<RetailerStatus, void, void> {
+    let cursor: string | undefined;
+    const seen = new Set<string>();
+    const isSeen = (step: string) => seen.size === seen.add(step).size;
+    let empty = 0;
+    do {
+      signal?.throwIfAborted();
+      const page = await unlessAborted(
+        list({ limit: PAGE, ...(cursor !== undefined && { cursor }) }),
+        signal,
+      );
+      await nextTurn(); // a store in this process answers at once, and timers and signals have to be seen
+      for (const status of arranged(page.retailers)) {
+        signal?.throwIfAborted();
+        yield status;
+      }
+      empty = page.retailers.length === 0 ? empty + 1 : 0;
+      cursor = page.cursor;
+      // Each retailer is listed once, so a page that comes again shows a loop, too.
+      const ends = [page.retailers.at(0), page.retailers.at(-1)].map((status) => status?.domainPrefix);
+      const isLoop =
+        cursor !== undefined && (isSeen(`cursor ${cursor}`) || (empty === 0 && isSeen(`page ${ends}`)));
+      if (empty > MOST_EMPTY_PAGES || isLoop) {
+        const error = new StoreFailedError("list", "The store's list() does not come to an end");
+        tellStoreFailed(tell, error);
+        throw error;
+      }
+    } while (cursor !== undefined);
+  }
 }
 
 /** All retailers of a store, for a tool without a client. Each is checked, and an endless list is an error. */
@@ -52,36 +81,4 @@ export function shuffled<T>(all: readonly T[]): T[] {
     .map((one) => ({ one, place: Math.random() }))
     .sort((first, second) => first.place - second.place)
     .map(({ one }) => one);
-}
-
-async function* pages(
-  list: NonNullable<CheckedStore["list"]>,
-  signal: AbortSignal | undefined,
-  tell: Tell,
-  arranged: Arrange,
-): AsyncGenerator<RetailerStatus, void, void> {
-  let cursor: string | undefined;
-  const seen = new Set<string>();
-  const isSeen = (step: string) => seen.size === seen.add(step).size;
-  let empty = 0;
-  do {
-    signal?.throwIfAborted();
-    const page = await unlessAborted(list({ limit: PAGE, ...(cursor !== undefined && { cursor }) }), signal);
-    await nextTurn(); // a store in this process answers at once, and timers and signals have to be seen
-    for (const status of arranged(page.retailers)) {
-      signal?.throwIfAborted();
-      yield status;
-    }
-    empty = page.retailers.length === 0 ? empty + 1 : 0;
-    cursor = page.cursor;
-    // Each retailer is listed once, so a page that comes again shows a loop, too.
-    const ends = [page.retailers.at(0), page.retailers.at(-1)].map((status) => status?.domainPrefix);
-    const isLoop =
-      cursor !== undefined && (isSeen(`cursor ${cursor}`) || (empty === 0 && isSeen(`page ${ends}`)));
-    if (empty > MOST_EMPTY_PAGES || isLoop) {
-      const error = new StoreFailedError("list", "The store's list() does not come to an end");
-      tellStoreFailed(tell, error);
-      throw error;
-    }
-  } while (cursor !== undefined);
 }

@@ -8,42 +8,36 @@ import { type RetailerStatus, statusOf } from "../vocabulary/retailer-status.js"
 import { isDueWithin } from "../vocabulary/token-life.js";
 import type { TokenSet } from "../vocabulary/token-set.js";
 
-/** Which retailers a run renews: those whose tokens end soon, or those whose tokens were issued before an instant. */
+/** One run: it renews the retailers whose tokens end soon, or those whose tokens were issued before an instant. */
 export interface Due {
   readonly withinMs: number | undefined;
   readonly issuedBefore: number | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** The part of `renewDue` that handles one retailer. */
 export interface DueRetailers {
-  isDue(status: RetailerStatus, due: Due): boolean;
-  /** Resolves to `undefined` if the retailer was not due, and to "cut off" if the run was stopped before. */
-  renewIfDue(
-    cached: RetailerCache,
-    due: Due,
-    isStopped: () => boolean,
-  ): Promise<RenewDueOutcome | "cut off" | undefined>;
+  isDue(status: RetailerStatus): boolean;
+  renewIfDue(cached: RetailerCache): Promise<DueOutcome>;
 }
 
-type RenewDueOutcome = "renewed" | "refused" | "failed" | "elsewhere";
+/** `undefined` if the retailer was not due, and "cut off" if the run was stopped before. */
+type DueOutcome = "renewed" | "refused" | "failed" | "elsewhere" | "cut off" | undefined;
 
 const SAVE_TRIES = 30;
 const SAVE_AGAIN_AFTER_MS = 2000;
 
-export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
+export function dueRetailers(deps: Deps, renewals: Renewals, due: Due): DueRetailers {
   const { backOff, renewEarlyMs, clock } = deps;
+  const { withinMs, issuedBefore, signal } = due;
   return { isDue, renewIfDue };
 
   /**
    * Waits for an answer that comes after the deadline, and for a save that failed. The job may end its process after
    * the report, and the new refresh token would be lost; the service may have ended the old one.
    */
-  async function renewIfDue(
-    cached: RetailerCache,
-    due: Due,
-    isStopped: () => boolean,
-  ): Promise<RenewDueOutcome | "cut off" | undefined> {
-    const outcome = isStopped() ? "cut off" : await tryToRenew(cached, due, isStopped);
+  async function renewIfDue(cached: RetailerCache): Promise<DueOutcome> {
+    const outcome = signal?.aborted ? "cut off" : await tryToRenew(cached);
     const cameLate = await renewals.comingLate(cached);
     if (!cameLate && (outcome === undefined || outcome === "cut off")) return outcome;
     const isSaved = await isSavedAtLast(cached);
@@ -53,16 +47,12 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
   }
 
   /** Loads the set again: if the retailer was removed or renewed since the page was read, it is not due. */
-  async function tryToRenew(
-    cached: RetailerCache,
-    due: Due,
-    isStopped: () => boolean,
-  ): Promise<RenewDueOutcome | "cut off" | undefined> {
+  async function tryToRenew(cached: RetailerCache): Promise<DueOutcome> {
     try {
       const stored = await cached.load();
-      if (!stored || !isDue(statusOf(stored), due)) return undefined;
-      if (due.issuedBefore === undefined && isHeldBack(cached, stored)) return undefined;
-      if (isStopped()) return "cut off";
+      if (!stored || !isDue(statusOf(stored))) return undefined;
+      if (issuedBefore === undefined && isHeldBack(cached, stored)) return undefined;
+      if (signal?.aborted) return "cut off";
       return await outcomeOf(cached, stored);
     } catch (error) {
       if (!isStoreFailure(error)) recordFailure(cached, error, deps);
@@ -70,7 +60,7 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
     }
   }
 
-  async function outcomeOf(cached: RetailerCache, stored: TokenSet): Promise<RenewDueOutcome | undefined> {
+  async function outcomeOf(cached: RetailerCache, stored: TokenSet): Promise<DueOutcome> {
     let isOwn = false; // else this run joins a caller's renewal
     try {
       const { isIssuedHere } = await renewals.renew(cached, stored, () => {
@@ -83,15 +73,13 @@ export function dueRetailers(deps: Deps, renewals: Renewals): DueRetailers {
     }
   }
 
-  function isDue(status: RetailerStatus, { withinMs, issuedBefore }: Due): boolean {
+  function isDue(status: RetailerStatus): boolean {
     if (issuedBefore !== undefined) return status.issuedAt < issuedBefore;
     return status.refusedAt === undefined && isDueWithin(status, clock(), withinMs, renewEarlyMs);
   }
 
   function isHeldBack(cached: RetailerCache, stored: TokenSet): boolean {
-    return (
-      backOff.pause(stored.domainPrefix, clock()) !== undefined || cached.heldBackBy(stored) !== undefined
-    );
+    return backOff.pause(stored.domainPrefix) !== undefined || cached.heldBackBy(stored) !== undefined;
   }
 }
 

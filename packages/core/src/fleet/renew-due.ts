@@ -55,38 +55,33 @@ export function dueRenewals(
   renewals: Renewals,
 ): (ask?: RenewDueAsk) => Promise<RenewDueReport> {
   const { store, tell } = deps;
-  const { isDue, renewIfDue } = dueRetailers(deps, renewals);
-
   return async (ask = {}) => {
-    const { concurrency, signal, ...due } = checkRenewDueAsk(ask);
+    const { concurrency, ...due } = checkRenewDueAsk(ask);
+    const { signal } = due;
+    const { isDue, renewIfDue } = dueRetailers(deps, renewals, due);
     const counts = { seen: 0, due: 0, renewed: 0, refused: 0, failed: 0, elsewhere: 0 };
     const fleet = pagesThrough(store, signal, tell, shuffled);
-    let isAtEnd = false;
     let isCut = false;
     const ended = forEachOf(fleet, { concurrency, signal }, async (status) => {
       counts.seen += 1;
-      if (!isDue(status, due)) return;
+      if (!isDue(status)) return;
       const cached = retailers.visit(status.domainPrefix);
-      const outcome = await renewIfDue(cached, due, () => signal?.aborted ?? false);
+      const outcome = await renewIfDue(cached);
       retailers.leave(cached); // or a run over a million retailers would cache them all
       if (outcome === "cut off") isCut = true;
       if (!outcome || outcome === "cut off") return;
       counts.due += 1;
       counts[outcome] += 1;
     });
-    await ended.then(
-      () => {
-        isAtEnd = true;
-      },
-      (error) => {
-        if (!signal?.aborted || error !== signal.reason) throw error;
-      },
-    );
-    return { ...counts, stopped: !isAtEnd || isCut };
+    await ended.catch((error) => {
+      if (!signal?.aborted || error !== signal.reason) throw error;
+      isCut = true;
+    });
+    return { ...counts, stopped: isCut };
   };
 }
 
-function checkRenewDueAsk(ask: RenewDueAsk): Due & { concurrency: number; signal: AbortSignal | undefined } {
+function checkRenewDueAsk(ask: RenewDueAsk): Due & { concurrency: number } {
   if (typeof ask !== "object" || ask === null) throw new TypeError("renewDue takes an object");
   const unknown = Object.keys(ask).find((name) => !NAMES.includes(name));
   if (unknown !== undefined) throw new TypeError(`renewDue has no option "${unknown}": ${NAMES.join(", ")}`);

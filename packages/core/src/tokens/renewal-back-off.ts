@@ -9,16 +9,7 @@ import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
  * other failure for 1 s doubling to 60 s, and after a 503 at least as long as its `Retry-After`. Other retailers are
  * unaffected.
  */
-export interface BackOff {
-  /** The pause that lasts at this instant. */
-  pause(domainPrefix: DomainPrefix, now: number): Pause | undefined;
-  /** The 429 for a login that is wanted now. No other failure stops a person. */
-  limit(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  failed(domainPrefix: DomainPrefix, error: RetailPosError): void;
-  succeeded(domainPrefix: DomainPrefix, rateLimit: RateLimit | undefined): void;
-  /** The store or the lock failed: early renewals wait a second, and callers without a live token still try. */
-  storeFailed(domainPrefix: DomainPrefix): void;
-}
+export type BackOff = ReturnType<typeof backOff>;
 
 /** A time in which a retailer's renewals wait. */
 export interface Pause {
@@ -33,16 +24,18 @@ export interface Pause {
 /** Beyond it the oldest are dropped: each costs one more token request. */
 const MOST_PAUSES = 20_000;
 
-export function backOff(clock: () => number): BackOff {
+export function backOff(clock: () => number) {
   const pauses = new BoundedMap<DomainPrefix, Pause>(MOST_PAUSES);
 
   return {
-    pause: active,
-    limit(domainPrefix) {
+    /** The pause that lasts now. */
+    pause: (domainPrefix: DomainPrefix): Pause | undefined => active(domainPrefix),
+    /** The 429 for a login that is wanted now. No other failure stops a person. */
+    limit(domainPrefix: DomainPrefix): RateLimitedError | undefined {
       const error = active(domainPrefix)?.error;
       return error instanceof RateLimitedError ? asOfNow(error, clock()) : undefined;
     },
-    failed(domainPrefix, error) {
+    failed(domainPrefix: DomainPrefix, error: RetailPosError): void {
       if (isLimited(domainPrefix) && !(error instanceof RateLimitedError)) return;
       const failures = (pauses.get(domainPrefix)?.failures ?? 0) + 1;
       const at = clock();
@@ -50,14 +43,15 @@ export function backOff(clock: () => number): BackOff {
       const atLeast = error instanceof UnavailableError ? error.retryAt : until;
       pauses.set(domainPrefix, { at, until: Math.max(until, atLeast), error, failures });
     },
-    succeeded(domainPrefix, rateLimit) {
+    succeeded(domainPrefix: DomainPrefix, rateLimit: RateLimit | undefined): void {
       if (isLimited(domainPrefix)) return;
       pauses.delete(domainPrefix);
       const at = clock();
       if (rateLimit?.remaining === 0)
         pauses.set(domainPrefix, { at, until: retryAtOf(rateLimit, at), failures: 0 });
     },
-    storeFailed(domainPrefix) {
+    /** The store or the lock failed: early renewals wait a second, and callers without a live token still try. */
+    storeFailed(domainPrefix: DomainPrefix): void {
       const at = clock();
       if (active(domainPrefix)) return;
       const failures = pauses.get(domainPrefix)?.failures ?? 0;
@@ -71,10 +65,10 @@ export function backOff(clock: () => number): BackOff {
   }
 
   /** The pause that lasts now. One that begins later does not: a clock that is set back must not stop a retailer. */
-  function active(domainPrefix: DomainPrefix, now = clock()): Pause | undefined {
+  function active(domainPrefix: DomainPrefix): Pause | undefined {
+    const now = clock();
     const pause = pauses.get(domainPrefix);
-    if (!pause) return undefined;
-    return pause.at <= now && now < pause.until ? pause : undefined;
+    return pause && pause.at <= now && now < pause.until ? pause : undefined;
   }
 }
 

@@ -153,7 +153,7 @@ export class RetailerCache {
       renewEarlyMs: this.#deps.renewEarlyMs,
       isRejected: this.isRejected(set.access.value),
       localNote: this.localNote(set),
-      pause: this.#deps.backOff.pause(this.domainPrefix, now),
+      pause: this.#deps.backOff.pause(this.domainPrefix),
     };
   }
 
