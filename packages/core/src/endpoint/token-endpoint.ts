@@ -5,11 +5,12 @@ import { parseRateLimit, type RateLimit, retryAfterOf, retryAtOf } from "../voca
 import { failureOf, usableResponse } from "./token-answer-check.js";
 import { type HttpAnswer, type PostOptions, post } from "./token-post.js";
 import {
+  codeRequest,
   type ExchangeExtra,
   type RefreshedAccess,
+  refreshRequest,
   type TokenRequest,
   type TokenRequestOptions,
-  tokenRequests,
 } from "./token-requests.js";
 import type { TokenResponse } from "./token-response.js";
 
@@ -72,48 +73,19 @@ export interface TokenEndpointOptions extends TokenRequestOptions, PostOptions {
 
 export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   const { clock, tell, logins } = options;
-  const grants = tokenRequests(options);
 
   return {
-    exchange: (domainPrefix, code, extra, held) => request(grants.code(domainPrefix, code, extra, held)),
+    exchange: (domainPrefix, code, extra, held) =>
+      request(codeRequest(options, domainPrefix, code, extra, held)),
     refresh: (domainPrefix, refreshToken, { late, ...access } = {}) =>
-      request(grants.refresh(domainPrefix, refreshToken, access), late),
+      request(refreshRequest(options, domainPrefix, refreshToken, access), late),
   };
 
-  /** Sends one request, and tells the events of it once, with its result. */
+  /** Sends one request, and tells of it once, with its result. */
   async function request(grant: TokenRequest, late?: Late): Promise<TokenAnswer> {
     const startedAt = Date.now();
-    const beganAt = performance.now();
-    let status: number | undefined;
-    const report = (error?: unknown) =>
-      tell?.({
-        type: "token_request",
-        domainPrefix: grant.domainPrefix,
-        grant: grant.type,
-        startedAt,
-        tookMs: performance.now() - beganAt,
-        ...(status !== undefined && { status }),
-        ...(error !== undefined && { error }),
-      });
-    const answered = (code: number) => {
-      status = code;
-    };
-    try {
-      const answer = await ask(grant, answered, late);
-      report();
-      return answer;
-    } catch (error) {
-      report(error);
-      throw error;
-    }
-  }
-
-  async function ask(
-    grant: TokenRequest,
-    answered: (status: number) => void,
-    late: Late | undefined,
-  ): Promise<TokenAnswer> {
     const sent = { requestedAt: clock(), beganAt: performance.now() };
+    let told: { status?: number; error?: unknown } = {};
     const useOf = async (coming: Promise<HttpAnswer>) => {
       try {
         return tokensIn(await coming, grant, sent);
@@ -122,9 +94,18 @@ export function tokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
         return error instanceof RateLimitedError ? error : undefined;
       }
     };
-    const answer = await post(options, grant, late && ((coming) => late(useOf(coming))));
-    answered(answer.status);
-    return tokensIn(answer, grant, sent);
+    try {
+      const answer = await post(options, grant, late && ((coming) => late(useOf(coming))));
+      told = { status: answer.status };
+      return tokensIn(answer, grant, sent);
+    } catch (error) {
+      told = { ...told, error };
+      throw error;
+    } finally {
+      const tookMs = performance.now() - sent.beganAt;
+      const { domainPrefix, type } = grant;
+      tell?.({ type: "token_request", domainPrefix, grant: type, startedAt, tookMs, ...told });
+    }
   }
 
   /** @throws {RetailPosError} the answer has no usable tokens. */

@@ -1,16 +1,12 @@
 import { within } from "../platform/timers.js";
 import { rootCause, withoutSecrets } from "../secrets/errors-without-secrets.js";
-import { type Addresses, tokenUrl } from "../settings/addresses.js";
+import { tokenUrl } from "../settings/addresses.js";
+import type { CheckedOptions } from "../settings/options.js";
 import { TokenEndpointError } from "../vocabulary/errors.js";
 import { bodyOf } from "./answer-body.js";
 import type { TokenRequest } from "./token-requests.js";
 
-export interface PostOptions {
-  addresses: Addresses;
-  timeoutMs: number;
-  userAgent: string;
-  fetch: typeof globalThis.fetch;
-}
+export type PostOptions = Pick<CheckedOptions, "addresses" | "timeoutMs" | "userAgent" | "fetch">;
 
 /** An answer of the token endpoint, success or failure. */
 export interface HttpAnswer {

@@ -1,3 +1,4 @@
+import type { CheckedOptions } from "../settings/options.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import {
   ReconnectRequiredError,
@@ -43,10 +44,8 @@ export interface ExchangeExtra {
   parseErrorResponse?: ((body: string, status: number) => Error | null | undefined) | undefined;
 }
 
-export interface TokenRequestOptions {
-  clientId: string;
-  clientSecret: string;
-  redirectUri: string | undefined;
+export interface TokenRequestOptions
+  extends Pick<CheckedOptions, "clientId" | "clientSecret" | "redirectUri"> {
   logins?: LoginObserver;
 }
 
@@ -58,23 +57,6 @@ export interface LoginObserver {
   codeRefused(domainPrefix: DomainPrefix): void;
 }
 
-/** The two grants of one application. */
-export interface TokenRequests {
-  /**
-   * Exchanges a login's code (4.2).
-   *
-   * @param held the retailer's tokens of an earlier login. A service that refuses the code may repeat them.
-   */
-  code(
-    domainPrefix: DomainPrefix,
-    code: string,
-    extra?: ExchangeExtra,
-    held?: readonly string[],
-  ): TokenRequest;
-  /** 4.3: spends a refresh token. */
-  refresh(domainPrefix: DomainPrefix, refreshToken: string, access?: RefreshedAccess): TokenRequest;
-}
-
 /** The access token that is renewed. */
 export interface RefreshedAccess {
   /** Its value. A service that says which token is still valid may repeat it. */
@@ -83,37 +65,47 @@ export interface RefreshedAccess {
   isEarly?: boolean;
 }
 
-export function tokenRequests(options: TokenRequestOptions): TokenRequests {
-  const { clientId, clientSecret, logins } = options;
-  const application = { client_id: clientId, client_secret: clientSecret };
-
-  return {
-    code(domainPrefix, code, extra = {}, held = []) {
-      const { redirectUri = options.redirectUri, params, parseErrorResponse } = extra;
-      const type = "authorization_code";
-      const form = {
-        ...params,
-        grant_type: type,
-        code,
-        ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
-        ...application,
-      };
-      const refused = (details: Refusal) => {
-        logins?.codeRefused(domainPrefix);
-        return codeRefused(domainPrefix, details);
-      };
-      const secrets = [code, clientSecret, ...held];
-      return { type, domainPrefix, form, secrets, refused, parseErrorResponse };
-    },
-    refresh(domainPrefix, refreshToken, { accessToken, isEarly } = {}) {
-      const type = "refresh_token";
-      const form = { grant_type: type, refresh_token: refreshToken, ...application };
-      const refused = (details: Refusal) => refreshTokenRefused(domainPrefix, details);
-      const early = { refusedEarly: (details: Refusal) => refusedEarly(domainPrefix, details) };
-      const secrets = [refreshToken, clientSecret, ...(accessToken === undefined ? [] : [accessToken])];
-      return { type, domainPrefix, form, secrets, refused, ...(isEarly && early) };
-    },
+/**
+ * Exchanges a login's code (4.2).
+ *
+ * @param held the retailer's tokens of an earlier login. A service that refuses the code may repeat them.
+ */
+export function codeRequest(
+  options: TokenRequestOptions,
+  domainPrefix: DomainPrefix,
+  code: string,
+  extra: ExchangeExtra = {},
+  held: readonly string[] = [],
+): TokenRequest {
+  const { redirectUri = options.redirectUri, params, parseErrorResponse } = extra;
+  const type = "authorization_code";
+  const redirect = redirectUri !== undefined && { redirect_uri: redirectUri };
+  const form = { ...params, grant_type: type, code, ...redirect, ...credentials(options) };
+  const refused = (details: Refusal) => {
+    options.logins?.codeRefused(domainPrefix);
+    return codeRefused(domainPrefix, details);
   };
+  const secrets = [code, options.clientSecret, ...held];
+  return { type, domainPrefix, form, secrets, refused, parseErrorResponse };
+}
+
+/** 4.3: spends a refresh token. */
+export function refreshRequest(
+  options: TokenRequestOptions,
+  domainPrefix: DomainPrefix,
+  refreshToken: string,
+  { accessToken, isEarly }: RefreshedAccess,
+): TokenRequest {
+  const type = "refresh_token";
+  const form = { grant_type: type, refresh_token: refreshToken, ...credentials(options) };
+  const refused = (details: Refusal) => refreshTokenRefused(domainPrefix, details);
+  const early = { refusedEarly: (details: Refusal) => refusedEarly(domainPrefix, details) };
+  const secrets = [refreshToken, options.clientSecret, ...(accessToken === undefined ? [] : [accessToken])];
+  return { type, domainPrefix, form, secrets, refused, ...(isEarly && early) };
+}
+
+function credentials({ clientId, clientSecret }: TokenRequestOptions) {
+  return { client_id: clientId, client_secret: clientSecret };
 }
 
 function codeRefused(domainPrefix: DomainPrefix, details: Refusal): TokenEndpointError {
