@@ -31,7 +31,7 @@ export interface ExchangeOptions
  */
 export function exchanges(options: ExchangeOptions) {
   const { endpoint, backOff, loginBackOff, retailers, versions, clock, tell } = options;
-  const turns = loginTurns(options);
+  const inTurn = loginTurns(options);
 
   return async (domainPrefix: string, code: string, given?: ExchangeExtra): Promise<TokenSet> => {
     let retailer: DomainPrefix | undefined;
@@ -49,7 +49,7 @@ export function exchanges(options: ExchangeOptions) {
 
   async function exchange(retailer: DomainPrefix, code: string, extra: ExchangeExtra): Promise<TokenSet> {
     throwIfLimited(retailer);
-    return turns.take(retailer, async (heartbeat) => {
+    return inTurn(retailer, async (heartbeat) => {
       heartbeat.next(STORE_MAY_TAKE_MS);
       if (options.isShared) await loaded(retailer); // another process may have just met a 429
       throwIfLimited(retailer); // the login before this one may have been refused

@@ -1,4 +1,3 @@
-import type { LoginObserver } from "../endpoint/token-requests.js";
 import { BoundedMap } from "../platform/bounded-map.js";
 import { longestPauseAfter } from "../platform/pauses.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
@@ -10,11 +9,7 @@ import { type RateLimit, retryAtOf } from "../vocabulary/rate-limit.js";
  * a made-up code and another retailer's domain prefix, and each costs that retailer's token endpoint a request.
  * After a refused code the next one waits 1 s, doubling to 10 s.
  */
-export interface LoginBackOff extends LoginObserver {
-  /** The error for a login that is wanted now; `undefined` if its code may be sent. */
-  exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined;
-  succeeded(domainPrefix: DomainPrefix): void;
-}
+export type LoginBackOff = ReturnType<typeof loginBackOff>;
 
 /** What this process knows about one retailer's logins. */
 interface RetailerLogins {
@@ -33,11 +28,12 @@ const RESERVED = "has little left of its rate limit, kept for renewals";
 /** At this number of retailers, the one whose last change is oldest is dropped. */
 const MOST_RETAILERS = 20_000;
 
-export function loginBackOff(clock: () => number): LoginBackOff {
+export function loginBackOff(clock: () => number) {
   const retailers = new BoundedMap<DomainPrefix, RetailerLogins>(MOST_RETAILERS);
 
   return {
-    exchange(domainPrefix) {
+    /** The error for a login that is wanted now; `undefined` if its code may be sent. */
+    exchange(domainPrefix: DomainPrefix): RateLimitedError | undefined {
       const known = retailers.get(domainPrefix);
       if (!known) return undefined;
       const now = clock();
@@ -47,17 +43,18 @@ export function loginBackOff(clock: () => number): LoginBackOff {
       const why = reservedUntil < refusedUntil ? "refused the last code" : RESERVED;
       return new RateLimitedError(retryAt, now, known.rateLimit, { domainPrefix, why });
     },
-    answered(domainPrefix, rateLimit) {
+    /** The rate limit in an answer, good or bad, to a login or a renewal (section 8). */
+    answered(domainPrefix: DomainPrefix, rateLimit: RateLimit): void {
       const isReserveLeft = !isReserve(rateLimit);
       const known = retailers.get(domainPrefix);
       if (!known && isReserveLeft) return; // logins of this retailer are not limited
       retailers.set(domainPrefix, { ...(known ?? NOTHING), rateLimit, seenAt: clock() });
     },
-    codeRefused(domainPrefix) {
+    codeRefused(domainPrefix: DomainPrefix): void {
       const known = retailers.get(domainPrefix) ?? NOTHING;
       retailers.set(domainPrefix, { ...known, refused: known.refused + 1, refusedAt: clock() });
     },
-    succeeded(domainPrefix) {
+    succeeded(domainPrefix: DomainPrefix): void {
       const known = retailers.get(domainPrefix);
       if (known) known.refused = 0;
     },

@@ -5,23 +5,6 @@ import { REQUEST_ENDS_WITHIN_MS } from "../tokens/renewals.js";
 import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import { RateLimitedError, TokenEndpointError } from "../vocabulary/errors.js";
 
-/**
- * Runs the logins of one retailer one at a time, in all processes that share the lock (behaviour 7). A stranger can
- * start any number, with any domain prefix, and each code goes to a host that its callback named, which may not answer.
- * Renewals are not counted and not limited by it.
- */
-export interface LoginTurns {
-  /**
-   * Runs the work of one login while no other login of the retailer runs.
-   *
-   * @param work tells the heartbeat how long its next step may take. If its runtime ends it, the next login begins.
-   * @throws {RateLimitedError} too many logins of this retailer, or of all, are under way.
-   * @throws {TokenEndpointError} a login that this one waited for got no answer; this one's work was not run.
-   * @throws {StoreFailedError} the lock could not be taken.
-   */
-  take<T>(retailer: DomainPrefix, work: (heartbeat: Heartbeat) => Promise<T>): Promise<T>;
-}
-
 /** Of one retailer in this process: those that wait for the lock, and the one that waits for an answer. */
 const MOST_OF_A_RETAILER = 100;
 /** Of all retailers: as many sockets, at most. */
@@ -45,12 +28,28 @@ interface Queue {
   unanswered?: { newest: number; error: TokenEndpointError };
 }
 
-export function loginTurns({ lock, clientId, clock, timeoutMs }: Deps): LoginTurns {
+/**
+ * Runs the logins of one retailer one at a time, in all processes that share the lock (behaviour 7). A stranger can
+ * start any number, with any domain prefix, and each code goes to a host that its callback named, which may not answer.
+ * Renewals are not counted and not limited by it.
+ *
+ * @returns a function that runs the work of one login while no other login of the retailer runs. The work tells the
+ * heartbeat how long its next step may take; if its runtime ends it, the next login begins. The function rejects with
+ * - a `RateLimitedError`: too many logins of this retailer, or of all, are under way;
+ * - a `TokenEndpointError`: a login that this one waited for got no answer; this one's work was not run;
+ * - a `StoreFailedError`: the lock could not be taken.
+ */
+export function loginTurns({
+  lock,
+  clientId,
+  clock,
+  timeoutMs,
+}: Deps): <T>(retailer: DomainPrefix, work: (heartbeat: Heartbeat) => Promise<T>) => Promise<T> {
   const loginMayTakeMs = timeoutMs + REQUEST_ENDS_WITHIN_MS;
   const queues = new Map<DomainPrefix, Queue>();
   const turns = new Set<LoginTurn>();
   let logins = 0;
-  return { take };
+  return take;
 
   async function take<T>(retailer: DomainPrefix, work: (heartbeat: Heartbeat) => Promise<T>): Promise<T> {
     forgetOld();

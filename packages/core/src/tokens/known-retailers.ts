@@ -2,17 +2,7 @@ import type { DomainPrefix } from "../vocabulary/domain-prefix.js";
 import type { RetailerCache } from "./retailer-cache.js";
 
 /** The retailers that this process knows. The number is bounded, because it may serve any number of them. */
-export interface KnownRetailers {
-  get(domainPrefix: DomainPrefix): RetailerCache | undefined;
-  /** The same; a new one is made if it is not known yet. */
-  of(domainPrefix: DomainPrefix): RetailerCache;
-  /** The same, for a job that goes through all retailers: it calls {@link KnownRetailers.leave} at the end. */
-  visit(domainPrefix: DomainPrefix): RetailerCache;
-  /**
-   * Drops a retailer that a job was the first to visit, unless a caller has asked for it or something would be lost.
-   */
-  leave(retailer: RetailerCache): void;
-}
+export type KnownRetailers = ReturnType<typeof knownRetailers>;
 
 /** How many retailers are remembered. */
 export interface KnownRetailersBounds {
@@ -30,22 +20,25 @@ export function knownRetailers(
   clock: () => number,
   create: (domainPrefix: DomainPrefix) => RetailerCache,
   { keptWhenIdle, most }: KnownRetailersBounds = BOUNDS,
-): KnownRetailers {
+) {
   const retailers = new Map<DomainPrefix, RetailerCache>();
   /** A job has met it, and no caller has asked for it since. */
   const visited = new Set<RetailerCache>();
   let sweptAt = Number.NEGATIVE_INFINITY;
   return {
-    get,
-    of: (domainPrefix) => get(domainPrefix) ?? add(domainPrefix),
-    visit(domainPrefix) {
+    get: (domainPrefix: DomainPrefix): RetailerCache | undefined => get(domainPrefix),
+    /** The same; a new one is made if it is not known yet. */
+    of: (domainPrefix: DomainPrefix): RetailerCache => get(domainPrefix) ?? add(domainPrefix),
+    /** The same, for a job that goes through all retailers: it calls `leave` at the end. */
+    visit(domainPrefix: DomainPrefix): RetailerCache {
       const known = retailers.get(domainPrefix);
       if (known) return known;
       const retailer = add(domainPrefix);
       visited.add(retailer);
       return retailer;
     },
-    leave(retailer) {
+    /** Drops a retailer that a job was the first to visit, unless a caller has asked for it or something would be lost. */
+    leave(retailer: RetailerCache): void {
       if (visited.has(retailer) && !retailer.isNeeded && !retailer.hasRejections) drop(retailer);
     },
   };

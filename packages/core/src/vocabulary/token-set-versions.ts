@@ -1,12 +1,5 @@
 /** Makes the versions of token sets, and recognises those of another application. */
-export interface Versions {
-  /** A version that no other set has, in this process or another. */
-  next(): string;
-  /** The given version with this application's suffix. */
-  own(version: string): string;
-  /** Whether another application made it. `false` if it has no suffix: then it is from 0.1.0, or made by hand. */
-  isForeign(version: unknown): boolean;
-}
+export type Versions = ReturnType<typeof versionsOf>;
 
 const SUFFIX = /~[0-9a-z]{7}$/;
 
@@ -14,12 +7,16 @@ const SUFFIX = /~[0-9a-z]{7}$/;
  * A version carries a suffix made from the client id. Two applications that share a store by mistake would otherwise
  * use, replace and delete each other's tokens: the refresh token of one is worthless to the other.
  */
-export function versionsOf(clientId: string): Versions {
+export function versionsOf(clientId: string) {
   const suffix = `~${checksum(clientId)}`;
   return {
-    next: () => [crypto.randomUUID(), suffix].join(""), // a sum would stay in memory as its many pieces
-    own: (version) => (version.endsWith(suffix) ? version : version + suffix),
-    isForeign: (version) => typeof version === "string" && SUFFIX.test(version) && !version.endsWith(suffix),
+    /** A version that no other set has, in this process or another. */
+    next: (): string => [crypto.randomUUID(), suffix].join(""), // a sum would stay in memory as its many pieces
+    /** The given version with this application's suffix. */
+    own: (version: string): string => (version.endsWith(suffix) ? version : version + suffix),
+    /** Whether another application made it. `false` if it has no suffix: then it is from 0.1.0, or made by hand. */
+    isForeign: (version: unknown): boolean =>
+      typeof version === "string" && SUFFIX.test(version) && !version.endsWith(suffix),
   };
 }
 
