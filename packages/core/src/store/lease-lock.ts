@@ -125,8 +125,7 @@ export function leaseLock(options: LeaseLockOptions): Lock {
     const released = attempt(release, lease)
       .catch(() => attempt(release, lease))
       .catch(() => {});
-    const longEnough = new Promise((resolve) => unref(setTimeout(resolve, RELEASE_WITHIN_MS)));
-    await Promise.race([released, longEnough]);
+    await within(RELEASE_WITHIN_MS, released, noAnswer).catch(() => {});
   }
 }
 
