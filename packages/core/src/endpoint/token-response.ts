@@ -64,13 +64,8 @@ export function jsonObject(body: string): Record<string, unknown> | undefined {
  * it would renew the token for every call.
  */
 function expiryOf({ expires_in, expires }: Record<string, unknown>, requestedAt: number): number | undefined {
-  const inSeconds = seconds(expires_in);
-  const atSeconds = seconds(expires);
-  const candidates = [
-    inSeconds !== undefined ? requestedAt + inSeconds * 1000 : undefined,
-    atSeconds !== undefined ? atSeconds * 1000 : undefined,
-  ];
-  return candidates.find((at) => at !== undefined && at > requestedAt);
+  const candidates = [requestedAt + seconds(expires_in) * 1000, seconds(expires) * 1000];
+  return candidates.find((at) => at > requestedAt);
 }
 
 /** Scope tokens with a space between (RFC 6749, section 3.3). */
@@ -81,11 +76,12 @@ function isScope(value: unknown): value is string {
   return typeof value === "string" && value.length <= 4096 && SCOPE.test(value);
 }
 
-function seconds(value: unknown): number | undefined {
+/** Not a number, if the value is unusable. */
+function seconds(value: unknown): number {
   const isNumeric =
     typeof value === "number" || (typeof value === "string" && /^\s*\d+(\.\d+)?\s*$/.test(value));
   const number = isNumeric ? Number(value) : Number.NaN;
-  return number > 0 && number < LAST_PLAUSIBLE_SECOND ? number : undefined;
+  return number > 0 && number < LAST_PLAUSIBLE_SECOND ? number : Number.NaN;
 }
 
 /** Whether `domain_prefix` names another retailer (behaviour 11). Absent, `null` or empty it names none (2.2). */
@@ -100,16 +96,9 @@ function namesAnother(value: unknown, asked: DomainPrefix): boolean {
 
 function odditiesOf({ token_type, domain_prefix, error }: Record<string, unknown>): string[] {
   const oddities: string[] = [];
-  if (
-    token_type !== undefined &&
-    token_type !== null &&
-    !(typeof token_type === "string" && /^bearer$/i.test(token_type))
-  ) {
-    oddities.push("its token_type is not Bearer");
-  }
-  if (domain_prefix !== undefined && domain_prefix !== null && typeof domain_prefix !== "string") {
-    oddities.push("its domain_prefix is no text");
-  }
-  if (error !== undefined && error !== null && error !== "") oddities.push("it carries an error field");
+  const type = token_type ?? "Bearer";
+  if (typeof type !== "string" || !/^bearer$/i.test(type)) oddities.push("its token_type is not Bearer");
+  if (typeof (domain_prefix ?? "") !== "string") oddities.push("its domain_prefix is no text");
+  if ((error ?? "") !== "") oddities.push("it carries an error field");
   return oddities;
 }
