@@ -50,24 +50,24 @@ function isPlatforms(request: Request): boolean {
   return request instanceof PlatformRequest;
 }
 
+const PARTS = [
+  "method",
+  "signal",
+  "redirect",
+  "credentials",
+  "referrerPolicy",
+  "integrity",
+  "keepalive",
+] as const;
+
 /** What the platform reads of a request that is not of its own class. */
 function partsOf(given: Request, withBody: boolean): RequestInit {
-  const { method, headers, signal, redirect, credentials, referrerPolicy, integrity, keepalive, body } =
-    given;
+  const { headers, body } = given;
   if (withBody && given.bodyUsed) throw new TypeError("fetch was given a Request whose body was read before");
-  const hasOwnBody = withBody && body !== undefined && body !== null;
-  const parts = {
-    method,
-    headers: new Headers([...headers]),
-    signal,
-    redirect,
-    credentials,
-    referrerPolicy,
-    integrity,
-    keepalive,
-  };
-  const known = Object.entries(parts).filter(
-    ([, value]) => value !== undefined && value !== null && value !== "",
-  );
-  return { ...Object.fromEntries(known), ...(hasOwnBody && { body, duplex: "half" as const }) };
+  const parts: Record<string, unknown> = { headers: new Headers([...headers]) };
+  for (const name of PARTS) {
+    const value = given[name] ?? "";
+    if (value !== "") parts[name] = value;
+  }
+  return withBody && hasBody({ body }) ? { ...parts, body, duplex: "half" as const } : parts;
 }
