@@ -4,7 +4,8 @@ import type { TokenSet } from "../vocabulary/token-set.js";
 import { asOfNow } from "./renewal-back-off.js";
 
 /**
- * What a call for a token does with a set that may be used. If it is an error, the token has ended, and no token request may be sent now.
+ * What a call for a token does with a set that may be used. If it is an error, the token has ended, and no token
+ * request may be sent now.
  *
  * | decision | the caller | beside it |
  * |---|---|---|

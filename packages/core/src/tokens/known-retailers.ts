@@ -37,7 +37,9 @@ export function knownRetailers(
       visited.add(retailer);
       return retailer;
     },
-    /** Drops a retailer that a job was the first to visit, unless a caller has asked for it or something would be lost. */
+    /**
+     * Drops a retailer that a job was the first to visit, unless a caller has asked for it or something would be lost.
+     */
     leave(retailer: RetailerCache): void {
       if (visited.has(retailer) && !retailer.isNeeded && !retailer.hasRejections) drop(retailer);
     },

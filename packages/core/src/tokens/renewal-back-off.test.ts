@@ -218,7 +218,7 @@ test("thousands of retailers may be held back at once: none is forgotten before 
 function start() {
   const time = { now: T0 };
   const held = backOff(() => time.now);
-  const pause = (retailer: DomainPrefix) => held.pause(retailer, time.now);
+  const pause = (retailer: DomainPrefix) => held.pause(retailer);
   return {
     held,
     time,
