@@ -28,8 +28,8 @@ export function backOff(clock: () => number) {
   const pauses = new BoundedMap<DomainPrefix, Pause>(MOST_PAUSES);
 
   return {
-    /** The pause that lasts now. */
-    pause: (domainPrefix: DomainPrefix): Pause | undefined => active(domainPrefix),
+    /** The pause that lasts at this instant. */
+    pause: (domainPrefix: DomainPrefix, now?: number): Pause | undefined => active(domainPrefix, now),
     /** The 429 for a login that is wanted now. No other failure stops a person. */
     limit(domainPrefix: DomainPrefix): RateLimitedError | undefined {
       const error = active(domainPrefix)?.error;
@@ -65,8 +65,7 @@ export function backOff(clock: () => number) {
   }
 
   /** The pause that lasts now. One that begins later does not: a clock that is set back must not stop a retailer. */
-  function active(domainPrefix: DomainPrefix): Pause | undefined {
-    const now = clock();
+  function active(domainPrefix: DomainPrefix, now: number = clock()): Pause | undefined {
     const pause = pauses.get(domainPrefix);
     return pause && pause.at <= now && now < pause.until ? pause : undefined;
   }

@@ -111,9 +111,9 @@ export class RetailerCache {
   }
 
   /** Whether the set may be used without asking the store: it was asked lately, or has not taken the set. */
-  get isFresh(): boolean {
+  isFresh(now: number = this.#deps.clock()): boolean {
     if (this.#unsaved?.usable) return true;
-    const ageMs = this.#copy.ageMs(this.#deps.clock());
+    const ageMs = this.#copy.ageMs(now);
     return this.#copy.set !== undefined && ageMs >= 0 && ageMs < this.#deps.cacheMs;
   }
 
@@ -137,8 +137,8 @@ export class RetailerCache {
   }
 
   /** What a caller gets of a set that is fresh, or was loaded for the caller. */
-  decide(set: TokenSet): Decision {
-    return decide(set, this.#facts(set));
+  decide(set: TokenSet, now?: number): Decision {
+    return decide(set, this.#facts(set, now));
   }
 
   /** Why no token request may be sent for the set now. */
@@ -146,14 +146,13 @@ export class RetailerCache {
     return heldBackBy(set, this.#facts(set));
   }
 
-  #facts(set: TokenSet): Facts {
-    const now = this.#deps.clock();
+  #facts(set: TokenSet, now: number = this.#deps.clock()): Facts {
     return {
       now,
       renewEarlyMs: this.#deps.renewEarlyMs,
       isRejected: this.isRejected(set.access.value),
       localNote: this.localNote(set),
-      pause: this.#deps.backOff.pause(this.domainPrefix),
+      pause: this.#deps.backOff.pause(this.domainPrefix, now),
     };
   }
 

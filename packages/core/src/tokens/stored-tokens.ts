@@ -62,7 +62,9 @@ export function storedTokens(deps: Deps): StoredTokens {
     return { ...statusOf(stored), ...(isAhead && { limitedUntil }) };
   }
 
+  /** A prefix under which a retailer is known was checked when it became known. */
   function known(name: string): DomainPrefix {
+    if (retailers.get(name as DomainPrefix)) return name as DomainPrefix;
     try {
       return parseDomainPrefix(name);
     } catch (error) {

@@ -16,10 +16,12 @@ import type { Renewal, RetailerCache } from "./retailer-cache.js";
 
 /** Hands out the tokens of one retailer: from memory while they live, else after the renewal that is due. */
 export function tokenSources(
-  { tell, background }: Deps,
+  { clock, tell, background }: Deps,
   retailers: KnownRetailers,
   renewals: Renewals,
 ): (domainPrefix: DomainPrefix) => TokenSource {
+  /** What the callers of this turn wait for. */
+  const waits = new Map<RetailerCache, Promise<AccessToken>>();
   return (domainPrefix) => ({ token: (ask) => token(domainPrefix, ask) });
 
   async function token(
@@ -27,13 +29,26 @@ export function tokenSources(
     { signal, rejected }: TokenAsk = {},
   ): Promise<AccessToken> {
     signal?.throwIfAborted();
+    const cached = retailers.of(domainPrefix);
+    const now = rejected === undefined ? tokenNow(cached) : undefined;
+    if (now) return now;
     try {
-      return await unlessAborted(obtain(retailers.of(domainPrefix), rejected), signal);
+      const wait = rejected === undefined ? sharedWait(cached) : obtain(cached, rejected);
+      return await unlessAborted(wait, signal);
     } catch (error) {
       // Told in the async context of the caller; one who left is told of no failure.
       if (!(signal?.aborted && error === signal.reason)) tell({ type: "caller_failed", domainPrefix, error });
       throw error;
     }
+  }
+
+  /** Nearly every call ends here, and has nothing to wait for. */
+  function tokenNow(cached: RetailerCache): AccessToken | undefined {
+    const now = clock();
+    const { set } = cached;
+    if (!set || !cached.isFresh(now)) return undefined;
+    const decision = cached.decide(set, now);
+    return serves(decision) ? serve(cached, set, decision) : undefined;
   }
 
   /** Hands out a live token at once, and starts the save or the renewal that is due beside it. */
@@ -42,6 +57,16 @@ export function tokenSources(
     if (cached.isUnsaved && !cached.isSaving) background(cached.saveUnsaved());
     if (decision === "serve and renew") renewals.renew(cached, set).catch(() => {}); // told already
     return set.access;
+  }
+
+  /** Callers of one synchronous run share one wait, because no answer can arrive between their calls. */
+  function sharedWait(cached: RetailerCache): Promise<AccessToken> {
+    const shared = waits.get(cached);
+    if (shared) return shared;
+    const wait = obtain(cached, undefined);
+    waits.set(cached, wait);
+    void Promise.resolve().then(() => waits.delete(cached));
+    return wait;
   }
 
   /**
@@ -95,7 +120,7 @@ async function outcome(cached: RetailerCache, renewing: Promise<Renewal>, beganB
 function useful(cached: RetailerCache, rejected: string | undefined): TokenSet | undefined {
   const { set } = cached;
   if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;
-  if (!cached.isFresh) return undefined;
+  if (!cached.isFresh()) return undefined;
   const decision = cached.decide(set);
   return !(decision instanceof Error) || cached.isRenewing ? set : undefined;
 }
