@@ -181,7 +181,7 @@ const COMPARISONS: readonly Mutant[] = [
     "return !isRejected && !isExpired(access, now);",
     "return !isExpired(access, now);",
   ),
-  dropped("an old copy is served", "if (!cached.isFresh) return undefined;"),
+  dropped("an old copy is served", "if (!cached.isFresh()) return undefined;"),
   swapped(
     "a rejection is recorded after the load",
     "if (!set || (set.access.value === rejected && !cached.reject(set))) return undefined;",
