@@ -186,7 +186,7 @@ function keeperOf(settings: StrategySettings): StateKeeper {
   const own = { ...application, redirectUri };
   const inCookies = cookieJar({ application: own, secrets, clock, keeper: sessionKey }, trustProxy);
   const jarOf = (req: Request) => (store === "session" || !responseOf(req) ? inSession : inCookies);
-  return ownStates({ jarOf, clock, spent, redirectUri: application.redirectUri ?? "" });
+  return ownStates({ jarOf, clock, spent, redirectUri });
 }
 
 function tokenUrlOf({ baseUrl }: Application): string {

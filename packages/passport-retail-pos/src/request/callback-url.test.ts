@@ -42,6 +42,20 @@ describe("a callbackURL that is no address for codes is a TypeError that names i
   });
 });
 
+test("a relative callbackURL may lead to the redirectUri of the client", async () => {
+  const { clientID: clientId, ...rest } = APPLICATION;
+  const service = fakeService();
+  const site = await loginSite(new Passport(), (redirectUri) => {
+    const client = retailPos({ ...rest, clientId, redirectUri, fetch: service.fetch });
+    return new RetailPosStrategy({ client, callbackURL: "/callback" }, ({ domainPrefix }) => ({
+      domainPrefix,
+    }));
+  });
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  expect((await person.open(back)).status).toBe(200);
+});
+
 describe("an absolute callbackURL is sent exactly as given, both times", () => {
   test.each([
     "http://127.0.0.1:3000/callback",

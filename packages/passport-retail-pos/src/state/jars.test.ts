@@ -120,6 +120,33 @@ describe('store: "session"', () => {
     expect((await person.open(backs[0] ?? "")).status).toBe(403);
     for (const back of backs.slice(-3)) expect((await person.open(back)).status).toBe(200);
   });
+
+  test("what other requests write into it while a code is traded stays: a login begun, a log-out", async () => {
+    const service = fakeService();
+    let meanwhile = async (): Promise<unknown> => undefined;
+    const fetch: typeof globalThis.fetch = async (...call) => {
+      await meanwhile();
+      return service.fetch(...call);
+    };
+    const configure: SiteSettings<RetailPosStrategy>["configure"] = (app) => {
+      const kept = { resave: false, saveUninitialized: false, cookie: { maxAge: 60_000 } };
+      app.use(session({ secret: "for the tests", ...kept }));
+      app.get("/log-out", (req, res) => req.session.destroy(() => res.end()));
+    };
+    const { person, site, begin } = await open(
+      { store: "session", fetch },
+      { configure, session: (_req, _res, next) => next(), options: { assignProperty: "account" } },
+    );
+    const first = await begin("shop");
+    let second = "";
+    meanwhile = async () => {
+      second ||= await begin("shop");
+    };
+    expect((await person.open(first)).status).toBe(200);
+    meanwhile = () => person.open(`${site.origin}/log-out`);
+    expect((await person.open(second)).status).toBe(200);
+    expect(JSON.parse((await person.open(site.meUrl)).body).session).toEqual({ cookie: expect.anything() });
+  });
 });
 
 test.each([

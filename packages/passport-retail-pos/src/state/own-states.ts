@@ -20,9 +20,10 @@ export interface LoginJar {
 /** A login as it was found in a jar. */
 export interface JarLogin extends FoundLogin {
   /**
-   * Removes it from where it is kept.
+   * Removes its cookie. A session is left as it is: it was read before the code is traded, and would be written after
+   * that, over what other tabs and a log-out have written meanwhile. No state counts twice.
    *
-   * @returns puts the logins of other tabs into a session that Passport has made meanwhile, if they were in the former.
+   * @returns puts the logins of other tabs into the session that Passport has made, if they were in the former.
    */
   remove(): (() => void) | undefined;
 }
@@ -33,7 +34,7 @@ export interface OwnStatesOptions {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly spent: SpentStates;
-  /** The client's own `redirect_uri`; only others are kept with the login. */
+  /** The strategy's own `redirect_uri`; only others are kept with the login. */
   readonly redirectUri: string;
 }
 

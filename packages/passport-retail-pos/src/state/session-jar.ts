@@ -26,14 +26,11 @@ export function sessionJar(key: string): LoginJar {
     async find(req, state) {
       const logins = loginsIn(req);
       const login = loginWith(state, logins);
+      const others = logins.filter((one) => one !== login);
       return {
         login,
         whyUnknown: logins.length > 0 ? NOT_THIS_ONE : NONE,
-        remove() {
-          const others = logins.filter((one) => one !== login);
-          put(req, key, others);
-          return () => put(req, key, others);
-        },
+        remove: () => () => put(req, key, others),
       };
     },
   };
