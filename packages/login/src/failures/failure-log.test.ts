@@ -53,7 +53,7 @@ describe("why a login failed is on the console", () => {
   });
 });
 
-test("a logger of the application's gets the line instead, and may throw", () => {
+test("a logger of the application's gets the line instead, and may throw or reject", async () => {
   const lines = onConsole();
   const own: string[] = [];
   failureLog((line) => own.push(line))(failure);
@@ -62,6 +62,8 @@ test("a logger of the application's gets the line instead, and may throw", () =>
     throw new Error("the log is full");
   });
   expect(() => throwing(failure)).not.toThrow();
+  failureLog(() => Promise.reject(new Error("the log is away")))(failure); // unhandled, it would fail the test
+  await Promise.resolve();
   expect(lines).toEqual([]);
 });
 

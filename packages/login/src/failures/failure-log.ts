@@ -48,7 +48,7 @@ function sayOnce(logFailures: LogFailures | undefined, anchor: string): (what: s
     said.add(line);
     const told = `${line} This is said once; logFailures: false switches it off. More: ${PAGE}#${anchor}`;
     try {
-      if (typeof logFailures === "function") logFailures(told);
+      if (typeof logFailures === "function") Promise.resolve(logFailures(told)).catch(() => {});
       else console.warn(told);
     } catch {
       // The login has to be answered all the same.
