@@ -68,6 +68,8 @@ describe.each([
     expect([301, 302, 401]).toContain(stranger.status);
     expect(sandbox.requests).toHaveLength(0);
 
+    const tagged = await browser().open(`${login()}?utm_source=news&returnTo=//shop?x=1`);
+    expect(tagged.location).toMatch(/\/connect\?/);
     const [tab, other] = await Promise.all([person.open(login()), person.open(login())]);
     expect((await person.open(sandbox.consent(tab.location, store))).location).toBe("/products");
     expect((await person.open(at("/products"))).body).toContain("House espresso");
@@ -199,7 +201,7 @@ describe.each<[string, (http: "node:http" | "node:http2") => string]>([
     const program = await start(programOn("node:http"));
     onTestFinished(() => void program.kill("SIGKILL"));
     const person = browser();
-    const started = await person.open(login());
+    const started = await person.open(`${login()}?utm_source=news`);
     const finished = await person.open(sandbox.consent(started.location, store));
     expect(finished.location).toBe("/products");
     for (const { headers } of [started, finished]) {

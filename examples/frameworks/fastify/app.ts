@@ -38,7 +38,8 @@ const sessions = new WeakMap<Request, Session>(); // Fastify's, by the request t
 function webRequest({ method, url, headers, session }: FastifyRequest): Request {
   const own = Object.entries(headers).filter(([name]) => !name.startsWith(":")); // not those of HTTP/2
   const address = new URL(RETAIL_POS_REDIRECT_URI); // the host that a request names may be forged
-  address.search = /\?.*/.exec(url)?.[0] ?? "";
+  const [pathname = ""] = url.split("?");
+  Object.assign(address, { pathname, search: url.slice(pathname.length) });
   const request = new Request(address, { method, headers: own as [string, string][] });
   sessions.set(request, session);
   return request;
