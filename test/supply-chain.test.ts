@@ -55,6 +55,9 @@ const DEPENDENCIES: Record<string, string[]> = {
 const BESIDES = ["LICENSE", "README.md", "package.json"];
 const BESIDES_OF: Record<string, string[]> = {
   opentelemetry: ["alerts.yml", "dashboard.json"],
+  cli: ["dist", "src"].flatMap((from) =>
+    ["browser/silences", "findings/messages"].map((name) => `${from}/doctor/${name}.json`),
+  ),
   sandbox: ["demo-stores.json", "sandbox.css", "sandbox.js"],
   "store-postgres": ["schema.sql"],
 };

@@ -11,34 +11,35 @@ import { storePages } from "./store-pages.js";
  * processes do not see them. For development and tests.
  */
 export function memoryStore(): TokenStore {
-  const kept = new Map<DomainPrefix, { readonly set: TokenSet; readonly place: number }>();
-  let places = 0;
+  const sets = new Map<DomainPrefix, TokenSet>();
+  /** Until one is added; removed ones may be among them. */
+  let names: readonly DomainPrefix[] | undefined;
   const pages = storePages("memory");
   const claim = claimsInMemory(Date.now);
   return {
     async load(domainPrefix) {
-      const stored = kept.get(domainPrefix);
-      return stored && redacted(stored.set); // a copy, so that callers cannot change the stored set
+      const stored = sets.get(domainPrefix);
+      return stored && redacted(stored); // a copy, so that callers cannot change the stored set
     },
     async save(next, replacing) {
-      const stored = kept.get(next.domainPrefix);
-      const version = stored?.set.version;
+      const version = sets.get(next.domainPrefix)?.version;
       if (replacing && version !== replacing.version) return false;
       if (version !== undefined && areOfTwoApplications(version, next.version)) return false;
-      places += 1;
-      kept.set(next.domainPrefix, { set: redacted(next), place: stored?.place ?? places });
+      if (version === undefined) names = undefined;
+      sets.set(next.domainPrefix, redacted(next));
       return true;
     },
     async remove(domainPrefix) {
-      kept.delete(domainPrefix);
+      sets.delete(domainPrefix);
     },
     async list(ask) {
-      const { limit, position = "0" } = pages.asked(ask);
-      const page = [...kept.values()].filter(({ place }) => place > Number(position)).slice(0, limit);
-      const last = page.at(-1);
+      const { limit, position = "" } = pages.asked(ask);
+      names ??= [...sets.keys()].sort();
+      const page = names.filter((name) => name > position && sets.has(name)).slice(0, limit);
+      const last = page.length === limit ? page.at(-1) : undefined;
       return {
-        retailers: page.map(({ set }) => statusOf(set)),
-        ...(last && page.length === limit && { cursor: pages.cursorAt(String(last.place)) }),
+        retailers: page.map((name) => statusOf(sets.get(name) as TokenSet)),
+        ...(last !== undefined && { cursor: pages.cursorAt(last) }),
       };
     },
     claim: async (key, forMs) => claim(key, forMs),
