@@ -114,10 +114,11 @@ const errorsAsJson: Middleware = async (ctx, next) => {
   } catch (error) {
     const { status = 500, code = "error", message, headers } = error as HttpError;
     // `observe` has told the log of core's errors.
-    if (status >= 500 && !isRetailPosError(error)) ctx.app.emit("error", error, ctx);
+    if (code === "authorization_failed") console.warn(`A login failed: ${message}`);
+    else if (status >= 500 && !isRetailPosError(error)) ctx.app.emit("error", error, ctx);
     ctx.set({ ...headers });
     ctx.status = status;
-    const { title, text } = failureWords({ code, error });
+    const { title, text } = failureWords({ code, message, error });
     ctx.body = { error: code, message: code === "from_elsewhere" ? message : `${title}. ${text}` };
   }
 };

@@ -23,7 +23,10 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
   const router = new Router();
   router.get("/auth/retail-pos", passport.authenticate("retail-pos"));
   router.get("/auth/retail-pos/callback", (ctx, next) => {
-    const answer = async (error: unknown, user: User | false, info?: LoginFailureInfo, status = 401) => {
+    const answer = async (error: Error | null, user: User | false, info?: LoginFailureInfo, status = 401) => {
+      // The service sent an error in place of a code. For Passport that is an exception.
+      if (error?.name === "AuthorizationError")
+        return ctx.throw(502, error.message, { code: "authorization_failed" });
       if (error) throw error;
       if (!user && isLoggedInAlready(ctx, info)) return ctx.redirect("/stock");
       if (!user)

@@ -56,7 +56,7 @@ export function connectRoutes(
     /** A page in words for the person; the developer's words go to the log, if core has not told it. */
     const fail = (code: string, message: string, status: number) => {
       if (!TOLD_BY_CORE.includes(code)) console.warn(`A store was not connected, ${code}: ${message}`);
-      showProblem(res.status(status), code);
+      showProblem(res.status(status), code, { message });
     };
     // Without the `{}`, Passport takes it for `authenticate`.
     people.authorize("retail-pos", {}, done)(req, res, next);

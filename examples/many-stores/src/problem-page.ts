@@ -24,9 +24,12 @@ const OWN: Record<string, { title: string; text: string }> = {
   not_found: { title: "There is no such page", text: "The address may be mistyped, or the store not yours." },
 };
 
-/** @param code why a store was not connected, the code of core's error, or one of our own. */
+/**
+ * @param code why a store was not connected, the code of core's error, or one of our own.
+ * @param error core's, or the login's failure: its message tells whether somebody else began it.
+ */
 export function showProblem(res: Response, code: string, error?: unknown): void {
-  const words = OWN[code] ?? failureWords({ code, error });
+  const words = OWN[code] ?? failureWords({ code, error, message: Object(error).message });
   // A new login helps, but not against what only we can mend.
   const isConnecting = res.req.path.startsWith("/auth/") && !("action" in words && words.action === "home");
   res.render("problem", { ...words, picture: PICTURES[code] ?? "cone", isConnecting, wait: waitOf(error) });
