@@ -136,8 +136,8 @@ async function troublesOf(one: CookieFrom, callback: URL, now: number): Promise<
   const lifetimeMs = cookie.TTL(now);
   const seconds = Math.max(1, Math.ceil(lifetimeMs / 1000));
   const time = `${seconds} ${seconds === 1 ? "second" : "seconds"}`;
-  if (lifetimeMs < HARDLY_TIME_MS) add("cookie-lifetime", { time });
-  else if (lifetimeMs < TIME_ENOUGH_MS) add("cookie-lifetime short", { time });
+  const short = found("cookie-lifetime", { name, time });
+  if (lifetimeMs < TIME_ENOUGH_MS) findings.push(lifetimeMs < HARDLY_TIME_MS ? short : asWarning(short));
   return findings;
 }
 
