@@ -92,7 +92,8 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
     const isBack = await view.routes.isCallback(req, redirectUri, states.isKnown);
     const header = (name: string) => req.headers?.[name];
     const leaveAlone = { act: () => answerPrefetch(req, (error) => view.own.error(error)) };
-    const isUnmeant = isEmbed(header) || isForeignPost(req.method, header);
+    const { originalMethod = req.method } = req as { originalMethod?: string }; // method-override notes it there
+    const isUnmeant = isEmbed(header) || isForeignPost(originalMethod, header);
     if (isPrefetch(header) || (!isBack && isUnmeant)) return leaveAlone;
     if (options.session !== false) checkSessionCookie(req, view.logSession);
     if (isBack) return await finish(view, req, options, states);

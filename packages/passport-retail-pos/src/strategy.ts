@@ -182,7 +182,7 @@ function keeperOf(settings: StrategySettings): StateKeeper {
     });
     return customState(store, metaOf, spent);
   }
-  const inSession = sessionJar(sessionKey);
+  const inSession = sessionJar(sessionKey, spent);
   const own = { ...application, redirectUri };
   const inCookies = cookieJar({ application: own, secrets, clock, keeper: sessionKey }, trustProxy);
   const jarOf = (req: Request) => (store === "session" || !responseOf(req) ? inSession : inCookies);

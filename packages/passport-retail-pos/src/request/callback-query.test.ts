@@ -231,6 +231,18 @@ test.each<[of: string, from: string, status: number]>([
   expect(person.cookies().match(/retail-pos/g) ?? []).toHaveLength(status === 303 ? 2 : 0);
 });
 
+test("a form of another site stays a POST, whatever method-override makes of it", async () => {
+  const { site } = await open({
+    configure: (app) =>
+      app.use((req, _res, next) => {
+        Object.assign(req, { originalMethod: req.method, method: "GET" });
+        next();
+      }),
+  });
+  const foreign = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+  expect(await browser().navigate(site.loginUrl, foreign, "POST")).toBe(503);
+});
+
 test("a login may start with a query of its own", async () => {
   const { site } = await open();
   for (const query of ["?next=/cart", "?state=abc", "?domain_prefix=shop", "?scope=all"]) {

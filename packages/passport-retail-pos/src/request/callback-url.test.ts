@@ -6,6 +6,7 @@ import { browser } from "../../../../test/support/browser.js";
 import { APPLICATION, approval, loginSite, type SiteSettings } from "../../../../test/support/login-site.js";
 import { fakeService } from "../../../core/testing/fake-service.js";
 import { RetailPosStrategy } from "../index.js";
+import { absoluteCallbackUrl, hostOf } from "./callback-url.js";
 
 const proxied = { "x-forwarded-proto": "https", "x-forwarded-host": "shop.example.net" };
 const trusting = (value: unknown) => (app: Express) => void app.set("trust proxy", value);
@@ -40,6 +41,13 @@ describe("a callbackURL that is no address for codes is a TypeError that names i
       expect(make).toThrow(/callbackURL/);
     }
   });
+});
+
+test("the host of a cookie is the one that Fastify trusts, as the redirect_uri's is", () => {
+  const headers = { host: "127.0.0.1:4000", "x-forwarded-host": "localhost:8080" };
+  const req = { raw: { socket: {} }, url: "/start", protocol: "http", host: "localhost:8080", headers };
+  expect(hostOf(req as never, false)).toBe("localhost:8080");
+  expect(absoluteCallbackUrl("/callback", req as never, false)).toBe("http://localhost:8080/callback");
 });
 
 test("a relative callbackURL may lead to the redirectUri of the client", async () => {

@@ -33,7 +33,7 @@ export function hostOf(req: Request, trustProxy: boolean): string {
 }
 
 function originOf(req: Request, trustProxy: boolean): string {
-  const { protocol, host } = isFastify(req) && !trustProxy ? req : addressOf(req, trustProxy);
+  const { protocol, host } = addressOf(req, trustProxy);
   const origin = `${protocol}://${host}`;
   if (HOST.test(host) && URL.canParse(origin)) return origin;
   throw badRequest(new Error(NO_HOST));
@@ -44,6 +44,7 @@ function badRequest(error: Error): Error {
 }
 
 function addressOf(req: Request, trustProxy: boolean): { protocol: string; host: string } {
+  if (isFastify(req) && !trustProxy) return req;
   const trusts = trustProxy || trustIn(req);
   const forwarded = (name: string) => forwardedBy(trusts, req, name);
   const isTls = (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;

@@ -121,6 +121,17 @@ describe('store: "session"', () => {
     for (const back of backs.slice(-3)) expect((await person.open(back)).status).toBe(200);
   });
 
+  test("has room again once its logins are finished", async () => {
+    const { site, person, begin } = await open(
+      { store: "session" },
+      { options: { assignProperty: "account" } },
+    );
+    for (let login = 0; login < 20; login += 1)
+      expect((await person.open(await begin("shop"))).status).toBe(200);
+    const unclicked = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+    expect(await person.navigate(site.loginUrl, unclicked)).toBe(302);
+  });
+
   test("what other requests write into it while a code is traded stays: a login begun, a log-out", async () => {
     const service = fakeService();
     let meanwhile = async (): Promise<unknown> => undefined;

@@ -1,22 +1,23 @@
 import type { Request } from "express";
 import {
-  isInTime,
+  isOpen,
   loginWith,
   NOT_THIS_ONE,
   newestThatFit,
   type PendingLogin,
   pendingLoginsIn,
+  type SpentStates,
 } from "../../../login/src/parts.js";
 import type { LoginJar } from "./own-states.js";
 import { type Session, sessionIn } from "./person.js";
 
 /** Keeps the logins under way in the application's session, where a response is out of reach, or cookies are. */
-export function sessionJar(key: string): LoginJar {
+export function sessionJar(key: string, spent: SpentStates): LoginJar {
   const loginsIn = (req: Request) => pendingLoginsIn(sessionOf(req)[key]);
 
   return {
     async add(req, login, { mayEvict }) {
-      const all = [...loginsIn(req).filter((one) => isInTime(one, login.startedAt)), login];
+      const all = [...loginsIn(req).filter((one) => isOpen(one, spent, login.startedAt)), login];
       const kept = newestThatFit(all, JSON.stringify);
       if (kept.length < all.length && !mayEvict) return false;
       put(req, key, kept);
