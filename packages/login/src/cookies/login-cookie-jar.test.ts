@@ -164,6 +164,17 @@ describe("a cookie without __Host-, which plain http and neighbouring hosts can 
     await expectUnknown(ours, person, new URL(address + search));
   });
 
+  test("of an application behind a proxy that changes Host: the words say so", async () => {
+    const [app, person] = [site({ client: onHttps }), webBrowser()];
+    const { search } = await person.begin(app, "shop", local);
+    await person.open(app.callback, `http://backend:8080/callback${search}`);
+    expect(app.failures.at(-1)).toMatchObject({
+      code: "state_unknown",
+      message: expect.stringContaining("let the proxy pass the header Host"),
+    });
+    expect((await person.open(app.callback, local.redirectUri + search)).status).toBe(200);
+  });
+
   test.each([
     ["with a login that comes back to this machine", onHttps, local, local.redirectUri],
     ["on a deployment on http", onHttp, {}, onHttp.redirectUri],

@@ -97,7 +97,8 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
         if (cookies.length === 0) continue;
         const all = await Promise.all(cookies.slice(0, MOST_OF_A_NAME).map((cookie) => opened(seal, cookie)));
         const login = all.find((one) => one !== undefined);
-        if (!isSecure && login && !comesBackPlain(visit, login)) continue;
+        if (!isSecure && login && !comesBackPlain(visit, login))
+          return { login: undefined, whyUnknown: CAME_PLAIN, removal: [] };
         return {
           login: loginWith(state, login ? [login] : []),
           whyUnknown: CANNOT_BE_OPENED,
@@ -116,7 +117,7 @@ export function loginCookies({ application, secrets, clock, keeper }: LoginCooki
   function comesBackPlain({ url }: Visit, login: PendingLogin): boolean {
     const redirectUri = login.redirectUri ?? application.redirectUri;
     if (!isHttp(url) || !isHttp(redirectUri)) return false;
-    return isHttp(application.redirectUri) || originOf(url) === originOf(redirectUri);
+    return isHttp(application.redirectUri) || new URL(url).origin === new URL(redirectUri).origin;
   }
 
   /** The cookies of this client's other logins, each name once. */
@@ -171,15 +172,15 @@ const NO_COOKIE =
   `and that nothing in front removes cookies. ${ONE_COOKIE_HOSTS}. For those, and for logins that start on another ` +
   'subdomain, the Passport strategy has the option store: "session"';
 
+/** Of a cookie without `__Host-` that does not count: see `comesBackPlain`. */
+const CAME_PLAIN =
+  "The login's cookie of plain http came to another address than its redirectUri: let the proxy pass the header Host";
+
 function removalOf(name: string, isSecure: boolean): string {
   return setCookie({ name, value: "" }, isSecure, 0);
 }
 
-function originOf(address: string | undefined): string | undefined {
-  return address && new URL(address).origin;
-}
-
-function isHttp(address: string | undefined): boolean {
+function isHttp(address: string | undefined): address is string {
   return /^http:/i.test(address ?? "");
 }
 
