@@ -1,75 +1,43 @@
-/** An error with more objects than this is not searched; core then assumes that it shows a secret. */
-const MOST_OBJECTS = 50_000;
+/** An error with more parts than this is not searched; core then assumes that it shows a secret. */
+const MOST_PARTS = 100_000;
 
-/** All texts that can be read from an error, as one; `undefined` if a part cannot be read. */
+/**
+ * All texts in an error, as one; `undefined` unless it is plain data through and through: errors, objects and lists of
+ * texts and numbers. What has methods may show more than can be read from it: to JSON, to the console, as a stream.
+ */
 export function textsIn(error: unknown): string | undefined {
-  const texts: string[] = [];
-  const seen = new Set<unknown>();
-  const waiting = [error, called(error, "toString")];
-  try {
-    while (waiting.length > 0) {
-      const value = waiting.pop();
-      if (!isObject(value)) texts.push(String(value));
-      else if (!seen.has(value)) {
-        if (seen.add(value).size > MOST_OBJECTS) return undefined;
-        waiting.push(...partsOf(value));
-      }
-    }
-    return [...texts, ...printed(error)].join("\n");
-  } catch {
-    return undefined;
+  const parts = new Set([error]);
+  for (const part of parts) {
+    if (typeof part === "function" || ArrayBuffer.isView(part) || parts.size > MOST_PARTS) return undefined;
+    if (typeof part !== "object" || part === null) continue;
+    for (const key of keysOf(part)) parts.add(String(key)).add(read(part, key)); // the loop goes on with them
   }
+  return [...parts]
+    .filter((part) => typeof part !== "object")
+    .map(String)
+    .join("\n");
 }
 
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
+/** The names of its properties; not of those that every object, error or list has. */
+function keysOf(value: object): PropertyKey[] {
+  const above = Array.isArray(value) ? undefined : Object.getPrototypeOf(value);
+  const inherited = above && Object.getPrototypeOf(above) ? keysOf(above) : [];
+  return [...Reflect.ownKeys(value), ...inherited.filter((key) => !isHarmless(value, key))];
 }
 
-/** The names and values of its properties, and the contents of the platform's own objects. */
-function partsOf(value: object): unknown[] {
-  if (ArrayBuffer.isView(value))
-    return [new TextDecoder().decode(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))];
-  const own = Reflect.ownKeys(value).flatMap((key) => [key, read(value, key)]);
-  own.push(called(value, "toJSON"));
-  if (value instanceof Map || value instanceof Set) return [...own, ...[...value.entries()].flat()];
-  if (value instanceof Error) return [...own, ...inherited(value)];
-  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  if (kind === "Headers" || kind === "FormData" || kind === "URLSearchParams")
-    return [...own, ...[...(value as Headers).entries()].flat()];
-  if (kind === "Request" || kind === "Response") return [...own, read(value, "url"), read(value, "headers")];
-  return kind === "URL" ? [...own, read(value, "href")] : own;
-}
-
-/** The values of the getters of an error's own classes. */
-function inherited(error: Error): unknown[] {
-  const values: unknown[] = [];
-  let one = Object.getPrototypeOf(error);
-  while (one && one !== Error.prototype && one !== Object.prototype) {
-    values.push(...Reflect.ownKeys(one).map((key) => read(error, key)));
-    one = Object.getPrototypeOf(one);
-  }
-  return values;
-}
-
-/** The error as the console prints it, with and without its own `inspect` method: either may show more. */
-function printed(error: unknown): string[] {
-  const print = globalThis.process?.getBuiltinModule?.("node:util")?.inspect; // other runtimes have none
-  if (!print) return [];
-  const all = { depth: 25, showHidden: true, maxStringLength: null, maxArrayLength: null };
-  return [print(error, all), print(error, { ...all, customInspect: false, getters: true })];
-}
-
-/** What a method of its own gives; `undefined` if there is none, or it throws. */
-function called(value: unknown, method: "toJSON" | "toString"): unknown {
-  try {
-    return (value as Record<string, () => unknown>)[method]?.();
-  } catch {
-    return undefined;
-  }
+/** A method of an error's class shows nothing by itself, unless JSON or the console calls it. */
+function isHarmless(value: object, key: PropertyKey): boolean {
+  if (key === "constructor" || key === "toString") return true;
+  return (
+    value instanceof Error &&
+    typeof key === "string" &&
+    key !== "toJSON" &&
+    typeof read(value, key) === "function"
+  );
 }
 
 /** A property; `undefined` if its getter throws, because then it shows nothing. */
-export function read(value: unknown, key: string | symbol): unknown {
+export function read(value: unknown, key: PropertyKey): unknown {
   try {
     return Object(value)[key];
   } catch {
