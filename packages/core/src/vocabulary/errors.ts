@@ -318,11 +318,8 @@ function ofRetailer({ domainPrefix }: RetailPosErrorDetails): string {
   return domainPrefix === undefined ? "" : ` of retailer "${domainPrefix}"`;
 }
 
-/** The reason phrases of RFC 9110, section 15, for the statuses that our errors have. */
+/** The reason phrases of RFC 9110, section 15, for the statuses of our errors whose message is not shown. */
 const REASONS: Record<number, string> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
   500: "Internal Server Error",
   502: "Bad Gateway",
   503: "Service Unavailable",
