@@ -624,6 +624,13 @@ describe("a handler that throws", () => {
     expect([told, settled]).toEqual([[boom], ["resolved"]]);
   });
 
+  test("is Response.error() too: onError's answer leaves whole", async () => {
+    const onError = (_: unknown, res: ServerResponse) => void res.writeHead(500).end("sorry");
+    const handler = nodeHandler(() => Response.error(), { onError });
+    const answer = await fetch(await serve((req, res) => void handler(req, res)));
+    expect([answer.status, await answer.text()]).toEqual([500, "sorry"]);
+  });
+
   test("at once, before it returns a promise, rejects like any other", async () => {
     const handler = nodeHandler(() => {
       throw boom;

@@ -123,10 +123,8 @@ function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
 /** Those that the framework sees: an adapter may leave `rawHeaders` empty, a middleware may change `headers`. */
 function headersOf(req: IncomingMessage): Headers {
   const headers = new Headers();
-  for (const [name, values] of Object.entries(req.headers)) {
-    if (name.startsWith(":")) continue; // HTTP/2's pseudo headers
-    for (const value of [values ?? []].flat()) headers.append(name, value);
-  }
+  const named = Object.entries(req.headers).filter(([name]) => !name.startsWith(":")); // of HTTP/2
+  for (const [name, values] of named) for (const value of [values ?? []].flat()) headers.append(name, value);
   return headers;
 }
 
@@ -142,6 +140,7 @@ async function send(
   try {
     if (left.aborted) return;
     if (res.headersSent) throw new Error("An answer has begun already");
+    if (answer.type === "error") throw new TypeError("The handler answered Response.error()");
     setHead(answer, req, res);
     if (req.method === "HEAD") letGo();
     else if (reader) await pour(reader, res, left);
