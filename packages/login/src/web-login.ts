@@ -75,7 +75,7 @@ export interface FailureEvent extends FailedLogin {
 export interface WebLogin {
   /**
    * Starts a login: answers with a redirect to the consent page, and a cookie. A browser that prefetches the address
-   * (`Sec-Purpose`), or loads it into another host's page (`Sec-Fetch-Site`), gets a 503 and no cookie.
+   * (`Sec-Purpose`), or loads it into another site's page (`Sec-Fetch-Site`), gets a 503 and no cookie.
    *
    * @param login `state`: JSON of at most 1,500 bytes.
    * @throws {TypeError} naming the argument that is wrong: `state`, `redirectUri`, `scope`.

@@ -205,11 +205,6 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly s
       "the settings of the environment are compared, and the client secret in it goes nowhere",
     ],
   },
-  "A contract test on a database with real stores": {
-    "packages/store-contracts/src/store-contract.test.ts": [
-      "all names and keys that are written are made up: two runs have none in common, and leave nothing",
-    ],
-  },
   "A text that takes minutes to read": {
     "test/expressions.test.ts": [],
   },

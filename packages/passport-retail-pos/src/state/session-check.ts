@@ -14,8 +14,8 @@ type CookieSettings = Readonly<Partial<Record<"secure" | "sameSite", unknown>>>;
 
 const SECURE =
   "the session's cookie is Secure and the request is not, so the cookie is not set. If a proxy ends TLS, it has to send " +
-  "`X-Forwarded-Proto: https`, and the application has to trust it (Express: `trust proxy`, or the option `proxy` of " +
-  "express-session; Koa: `app.proxy`; Fastify: `trustProxy`). Without TLS the cookie's `secure` has to be false";
+  "`X-Forwarded-Proto: https`, and the application has to trust it (Express: `trust proxy`, or express-session's `proxy`, " +
+  "which is not seen here; Koa: `app.proxy`; Fastify: `trustProxy`). Without TLS the cookie's `secure` has to be false";
 const SAME_SITE =
   "the session's cookie is SameSite=None and not Secure, so browsers drop it. Make it SameSite=Lax, or Secure on https";
 const LOST =
