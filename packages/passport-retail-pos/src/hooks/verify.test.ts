@@ -149,7 +149,6 @@ const doneBehaviour: [name: string, inner: AnyVerify, outcome: Outcome][] = [
   ["done(err), later", (...args) => void setImmediate(args.at(-1), boom), failed],
   ["done(err, user)", (...args) => void args.at(-1)(boom, user), failed],
   // An arrow function returns whatever its last call returned: a timer, a query, a connection.
-  ["returns a user, and does not call done", () => user, accepted],
   ["returns a timer, and refuses later", (...args) => setImmediate(args.at(-1), null, false), refused],
   ["returns a timer, and fails later", (...args) => setImmediate(args.at(-1), boom), failed],
   [
@@ -197,6 +196,18 @@ describe.each(withDone)("verify %s", (_, passReqToCallback, _given, make) => {
     expect(told).toEqual([[user, { scope: "all" }, undefined]]);
   });
 });
+
+test.each(withDone)(
+  "of verify %s, a plain object is the user only where passport-oauth2 has no such form",
+  async (name, passReqToCallback, _, make) => {
+    const inner: AnyVerify = (...args) => {
+      setImmediate(args.at(-1), null, false);
+      return user; // or what a client of a database hands out: { cancel }
+    };
+    const outcome = name.includes("login") ? accepted : refused;
+    outcome(await attempt(make(inner), passReqToCallback));
+  },
+);
 
 describe.each(withoutDone)("verify %s", (_, passReqToCallback, _given, make) => {
   test.each([[undefined], [null], [false], [0], [""]])("returning %o refuses", async (value) => {

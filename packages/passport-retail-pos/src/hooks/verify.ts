@@ -44,8 +44,8 @@ const REST_ARGUMENTS_MS = 2000;
 
 /**
  * Calls verify and waits for its first answer: through `done`, as a promise of the user, as a throw, or as the returned
- * user. If `done` is declared, only a promise, or a plain object that is returned at once, counts, because an arrow
- * function may return a timer or a query. No login hangs.
+ * user. If `done` is declared, only a promise counts and, of `(login, done)`, a plain object that is returned at once: an
+ * arrow function may return a timer or a query. No login hangs.
  */
 export async function askVerify(
   verify: AnyVerify,
@@ -53,7 +53,8 @@ export async function askVerify(
   req: Request,
   login: RetailPosLogin,
 ): Promise<{ user: unknown; info: object | undefined }> {
-  const args = argumentsFor(styleOf(verify, passReqToCallback), login);
+  const style = styleOf(verify, passReqToCallback);
+  const args = argumentsFor(style, login);
   if (passReqToCallback) args.unshift(req);
   const takesDone = verify.length > args.length;
   const [user, info] = await answerOfHook({
@@ -63,7 +64,7 @@ export async function askVerify(
       return verify.length === 0 && result === undefined ? nothingLater() : result;
     },
     takesDone,
-    isAnswer: (result) => isPromise(result) || isUser(result),
+    isAnswer: (result) => isPromise(result) || (style === "login" && isUser(result)),
   });
   return { user, info: info as object | undefined };
 }
