@@ -44,8 +44,8 @@ const REST_ARGUMENTS_MS = 2000;
 
 /**
  * Calls verify and waits for its first answer: through `done`, as a promise of the user, as a throw, or as the returned
- * user. If `done` is declared, only a promise counts and, of `(login, done)`, a plain object that is returned at once: an
- * arrow function may return a timer or a query. No login hangs.
+ * user. If `done` is declared, only a promise counts and, of `(login, done)`, a plain object that is returned at once,
+ * because an arrow function may return a timer or a query. No login hangs.
  */
 export async function askVerify(
   verify: AnyVerify,
