@@ -123,8 +123,9 @@ function addressOf(req: IncomingMessage & { originalUrl?: string }): string {
 /** Those that the framework sees: an adapter may leave `rawHeaders` empty, a middleware may change `headers`. */
 function headersOf(req: IncomingMessage): Headers {
   const headers = new Headers();
-  const named = Object.entries(req.headers).filter(([name]) => !name.startsWith(":")); // of HTTP/2
-  for (const [name, values] of named) for (const value of [values ?? []].flat()) headers.append(name, value);
+  // The pseudo headers of HTTP/2 begin with a colon.
+  const fields = Object.entries(req.headers).filter(([name]) => !name.startsWith(":"));
+  for (const [name, values] of fields) for (const value of [values ?? []].flat()) headers.append(name, value);
   return headers;
 }
 
