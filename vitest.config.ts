@@ -19,6 +19,7 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: availableParallelism() + 2, // many a test waits, for a lease to run out or for npm
     sequence: { sequencer: LongestFirst },
     testTimeout: patience,
+    expect: { poll: { timeout: patience / 2 } }, // not a second: what is polled for comes from other processes
     hookTimeout: patience, // to remove what npm installed takes longer than ten seconds while the disk is busy
     projects: [
       {
