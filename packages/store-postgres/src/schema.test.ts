@@ -95,6 +95,17 @@ describe.skipIf(!canRun)("migrate()", () => {
     }
   });
 
+  test("takes tables that another process makes meanwhile for what they are", async ({ onTestFinished }) => {
+    const table = `${schema}.meanwhile`;
+    const client = await connect({ max: 1 }).connect();
+    onTestFinished(() => client.release());
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT"); // what it sees in tables stays as it is now
+    await postgresTokens({ pool: connect({ max: 1 }), table }).migrate();
+    await postgresTokens({ pool: client, table }).migrate();
+    await client.query("COMMIT");
+    expect(await tablesIn()).toEqual(expect.arrayContaining(["meanwhile", "meanwhile_lock"]));
+  });
+
   const names = ["SELECT", "Mixed_Case", "with-hyphen", "店_é", "t".repeat(58), "user"];
   test.each(names)("makes a table called %s, and a store and a lock on it work", async (name) => {
     const pool = connect({ max: 2, options: `-c search_path=${schema}` });

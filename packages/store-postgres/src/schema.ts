@@ -83,7 +83,9 @@ export async function migrate(pool: PostgresPool, tables: Tables): Promise<void>
   }
 }
 
+// A table that another process makes meanwhile has a name before it has columns: to_regclass sees what was
+// committed just now, pg_class and pg_attribute what had been when the statement began.
 const IS_DONE = `
   SELECT to_regclass($2) IS NOT NULL AND to_regclass($3) IS NOT NULL AND count(*) = $4 AS done,
-    to_regclass($1) IS NOT NULL AND count(*) < $4 AS other
+    EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1)) AND count(*) < $4 AS other
   FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname IN ('${COLUMNS.join("', '")}') AND NOT attisdropped`;
