@@ -112,7 +112,9 @@ export async function startApplication(settings: ApplicationSettings): Promise<A
 
   const start = async (sealing?: SealedStoreOptions) => {
     const own = sealing ? { SEALING: JSON.stringify(sealing) } : {};
-    const worker = newWorker(fork(program, { env: { ...process.env, ...env, ...own } }));
+    const worker = newWorker(
+      fork(program, { env: { ...process.env, ...env, ...own }, stdio: ["ignore", "inherit", "pipe", "ipc"] }),
+    );
     all.push(worker);
     await worker.says("ready");
     await worker.ask("setTime", clock());
@@ -154,7 +156,11 @@ function newWorker(child: ChildProcess): Worker {
   const said: string[] = [];
   let id = 0;
   const isAlive = () => child.exitCode === null && child.signalCode === null;
-  const exited = once(child, "exit");
+  const exited = once(child, "close"); // by then all that it complained of has been read
+  let complaint = "";
+  child.stderr?.on("data", (text) => {
+    complaint += text;
+  });
   child.on("message", (message: { event?: string; id?: number; result?: unknown; error?: string }) => {
     if (message.event === undefined) return waiting.get(message.id ?? -1)?.(message);
     said.push(message.event);
@@ -181,7 +187,9 @@ function newWorker(child: ChildProcess): Worker {
     stopRenewing: () => ask("stopRenewing"),
     stored: (retailer) => ask("stored", retailer) as Promise<TokenSet>,
     says(event) {
-      const ended = exited.then(() => Promise.reject(new Error(`it ended before it said "${event}"`)));
+      const ended = exited.then(() =>
+        Promise.reject(new Error(`it ended before it said "${event}": ${complaint}`)),
+      );
       const said = Promise.race([once(events, event), ended]).then(() => {});
       said.catch(() => {}); // a test may listen for what it does not wait for
       return said;
