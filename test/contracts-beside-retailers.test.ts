@@ -1,6 +1,6 @@
 import { type DomainPrefix, memoryLock, type TokenSet } from "@retail-pos/core";
 import { lockContract, storeContract } from "@retail-pos/store-contracts";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { engines, newTokens } from "./support/every-store.js";
 
 // People run the contracts on the database that they have. These retailers are called as careless tests, and careless
@@ -43,7 +43,7 @@ test.each(engines)(
         await released;
       }),
     );
-    await vi.waitFor(() => expect(held).toBe(keys.length));
+    await expect.poll(() => held).toBe(keys.length);
     let entered = 0;
     const waiters = keys.map((key) =>
       lock(key, async () => {

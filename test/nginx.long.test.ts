@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, type TestContext, test, vi } from "vitest";
+import { expect, type TestContext, test } from "vitest";
 import { blocksOf, programIn, root } from "./support/docs/documents.js";
 import { isInstalled } from "./support/installed.js";
 
@@ -102,8 +102,7 @@ async function startNginx(
   return port;
 }
 
-const answering = (url: string) =>
-  vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), { timeout: 20_000, interval: 50 });
+const answering = (url: string) => expect.poll(async () => (await fetch(url)).status).toBe(200);
 
 async function visitUntil(port: number, isOver: () => boolean): Promise<string[]> {
   const answers: string[] = [];

@@ -94,12 +94,11 @@ async function connected({
     token: (left?: AbortSignal) => ask("token", left),
     products: () => ask("products"),
     /** Resolves once so many have asked for a token. */
-    hasCallers: (count: number) =>
-      vi.waitFor(async () => expect(await ask("callers")).toMatchObject({ text: String(count) })),
+    hasCallers: (count: number) => expect.poll(() => ask("callers")).toMatchObject({ text: String(count) }),
     nearTheEnd: () => ask(`clock?ahead=${DAY_MS - 60_000}`),
     atTheEnd: () => ask(`clock?ahead=${DAY_MS}`),
     /** Resolves once a new token is in the store. Asks for none. */
-    renewed: () => vi.waitFor(async () => expect(await ask("stored")).not.toEqual(held), HANGS_AFTER_MS),
+    renewed: () => expect.poll(() => ask("stored")).not.toEqual(held),
     /** A new token, once there is one: while core holds a renewal back, it says so. */
     newToken: () =>
       vi.waitFor(async () => {

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
 
@@ -25,7 +25,7 @@ describe("a host that accepts connections, and never says a word of TLS", () => 
       }).catch((error: Error) => error.message);
     for (const round of [1, 2, 3]) {
       const calls = [call(), call(), call(), call("api/1.0/token")];
-      await vi.waitFor(() => expect(sockets).toHaveLength(3 * round), 5000);
+      await expect.poll(() => sockets).toHaveLength(3 * round);
       controller.abort(new Error("enough"));
       expect(await Promise.all(calls)).toEqual(Array(4).fill("enough"));
       controller = new AbortController();
@@ -51,11 +51,11 @@ describe("a host that answers slowly", () => {
     for (const round of [1, 2, 3]) {
       const held = fetch(`${api.origin}/held`, { signal: controller.signal });
       const begun = await fetch(`${api.origin}/begun`);
-      await vi.waitFor(() => expect(api.underWay).toBe(2));
+      await expect.poll(() => api.underWay).toBe(2);
       controller.abort(new Error("enough"));
       await expect(held, `round ${round}`).rejects.toThrow("enough");
       await begun.body?.cancel();
-      await vi.waitFor(() => expect(api.underWay).toBe(0));
+      await expect.poll(() => api.underWay).toBe(0);
       controller = new AbortController();
       expect(await served(api.origin)).toBe("ok");
     }
@@ -66,7 +66,7 @@ describe("a host that answers slowly", () => {
     const store = await slowApi(central.origin);
     for (const round of [1, 2, 3]) {
       const calls = [1, 2].map(() => fetch(`${store.origin}/moved`, { signal: controller.signal }));
-      await vi.waitFor(() => expect(central.came).toHaveLength(2 * round));
+      await expect.poll(() => central.came).toHaveLength(2 * round);
       controller.abort(new Error("enough"));
       for (const call of calls) await expect(call, `round ${round}`).rejects.toThrow("enough");
       controller = new AbortController();

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { Agent } from "undici";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ApiServer, apiServer } from "../testing/api-server.js";
 import { type RetailFetch, RetailFetchError, retailFetch } from "./index.js";
 
@@ -50,7 +50,7 @@ function packed(response: ServerResponse): void {
 }
 
 /** Nothing comes any more. */
-const allCame = () => vi.waitFor(() => expect(api.underWay).toBe(0), 20_000);
+const allCame = () => expect.poll(() => api.underWay).toBe(0);
 const failure = (reading: Promise<unknown>): Promise<Error> =>
   reading.then(
     () => new Error("it was read"),

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { retailFetch } from "./index.js";
 
 // What the host sends before it closes the connection may be read later. If undici 7 waited for the reader, it would
@@ -45,7 +45,7 @@ afterAll(() => void host.close());
 
 const address = (name: string, end: string) =>
   `http://127.0.0.1:${(host.address() as AddressInfo).port}/${Object.keys(rows).indexOf(name)}/${end}`;
-const allClosed = () => vi.waitFor(() => expect(sockets.every(({ closed }) => closed)).toBe(true), 10_000);
+const allClosed = () => expect.poll(() => sockets.every(({ closed }) => closed)).toBe(true);
 
 describe.each([{ keepAliveMs: 10_000 }, { keepAliveMs: 0 }])("with %j", (options) => {
   test.each(Object.keys(rows))("an answer %s may be read after the connection was closed", async (name) => {

@@ -1,6 +1,6 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { newCertificate } from "../../../test/support/certificate.js";
 import { apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
@@ -50,8 +50,8 @@ describe("a host that answers 429 once", () => {
     fetch = retailFetch({ wait429Ms: 5000 });
     const controller = new AbortController();
     const call = fetch(api.origin, { signal: controller.signal });
-    await vi.waitFor(() => expect(api.came).toHaveLength(1));
-    await vi.waitFor(() => expect(api.underWay).toBe(0));
+    await expect.poll(() => api.came).toHaveLength(1);
+    await expect.poll(() => api.underWay).toBe(0);
     controller.abort(new Error("enough"));
     await expect(call).rejects.toThrow("enough");
     expect(api.came).toHaveLength(1);

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { personalToken } from "@retail-pos/core";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ApiServer, apiServer } from "../testing/api-server.js";
 import { type RetailFetch, retailFetch } from "./index.js";
 
@@ -48,7 +48,7 @@ function collector(): () => Promise<void> {
 test("a Request that nobody but the queue holds leaves it when its signal is aborted", async () => {
   const collect = collector();
   const first = text(fetch(`${api.origin}/held`)); // has the one connection
-  await vi.waitFor(() => expect(held).toBeDefined());
+  await expect.poll(() => held).toBeDefined();
   const controller = new AbortController();
   const waiting = failure(fetch(new Request(api.origin, { signal: controller.signal })));
   await collect();
@@ -73,7 +73,7 @@ test("a Request behind core's client keeps its signal while the body is read", a
       .fetch(new Request(`${client.baseUrl}/endless`, { signal: controller.signal }))
       .then((it) => it.text()),
   );
-  await vi.waitFor(() => expect(api.underWay).toBe(1));
+  await expect.poll(() => api.underWay).toBe(1);
   await collect();
   controller.abort(new Error("enough"));
   expect(await reading).toMatchObject({ message: "enough" });

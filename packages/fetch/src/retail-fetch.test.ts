@@ -259,7 +259,7 @@ describe("the connection of a call is free again", () => {
       const outcome = redirect === "follow" ? "GET " : "refused";
       expect(await Promise.all([moved(), moved(), moved()])).toEqual(Array(3).fill(outcome));
       expect(await text(fetch(products(1)))).toBe("GET ");
-      if (redirect === "follow") await vi.waitFor(() => expect(api.underWay).toBe(0)); // its connection was closed
+      if (redirect === "follow") await expect.poll(() => api.underWay).toBe(0); // its connection was closed
     });
   }
 
@@ -483,7 +483,7 @@ describe("close()", () => {
 
   test("lets a call that is being redirected reach its goal", async () => {
     const call = text(fetch(`${api.origin}/moved`));
-    await vi.waitFor(() => expect(api.came).toContain("/moved"));
+    await expect.poll(() => api.came).toContain("/moved");
     await fetch.close();
     expect(await call).toBe("GET ");
   });
@@ -493,7 +493,7 @@ describe("close()", () => {
     expect(api.open).toBe(1);
     await Promise.all([fetch.close(), fetch.close()]);
     await fetch.close();
-    await vi.waitFor(async () => expect(api.open).toBe(0));
+    await expect.poll(() => api.open).toBe(0);
   });
 });
 
@@ -504,7 +504,7 @@ async function portOf(server: Server): Promise<number> {
 
 /** So many requests for `/held` are there. */
 async function arrived(count: number): Promise<void> {
-  await vi.waitFor(() => expect(held).toHaveLength(count), 10_000);
+  await expect.poll(() => held).toHaveLength(count);
 }
 
 function aborting(): { signal: AbortSignal; abort: (reason: unknown) => void } {

@@ -33,7 +33,7 @@ const failure = (call: Promise<unknown>): Promise<Error> =>
 /** A call has the one connection; the next ones wait. */
 async function occupied(): Promise<{ free: () => Promise<unknown> }> {
   const call = text(fetch(`${api.origin}/held`));
-  await vi.waitFor(() => expect(held).toBeDefined());
+  await expect.poll(() => held).toBeDefined();
   const free = () => {
     held?.end("held");
     return call;
@@ -83,7 +83,7 @@ describe("the body of a call that is not sent is ended:", () => {
       const given = new Request(api.origin, { method: "POST", body, duplex: "half" } as RequestInit);
       const error = await fail((signal) => fetch(given, signal && { signal }));
       expect(error).toBeInstanceOf(Error);
-      await vi.waitFor(() => expect(cancel).toHaveBeenCalledOnce());
+      await expect.poll(() => cancel).toHaveBeenCalledOnce();
     });
 
     test(`one of Node's streams, ${name}`, async () => {

@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { connect } from "node:net";
 import { inspect } from "node:util";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { newCertificate } from "../../../test/support/certificate.js";
 import { type Sandbox, type SandboxOptions, startSandbox } from "./index.js";
 
@@ -146,7 +146,7 @@ test.each(["http", "https"])(
     const socket = connect(Number(new URL(sandbox.url).port), "127.0.0.1");
     socket.resume().on("error", () => {}); // a reset is an end too
     const ended = new Promise((resolve) => socket.once("close", resolve));
-    await vi.waitFor(() => expect(sandbox.connectionsOpened).toBe(1));
+    await expect.poll(() => sandbox.connectionsOpened).toBe(1);
     await sandbox.close();
     await ended;
   },

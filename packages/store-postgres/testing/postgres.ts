@@ -37,7 +37,7 @@ export async function tearDown(): Promise<void> {
 }
 
 async function answers(): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 20_000 });
   try {
     await client.connect();
     await client.end();

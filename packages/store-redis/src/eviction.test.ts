@@ -98,7 +98,7 @@ describe.skipIf(!server)("a server whose maxmemory-policy", () => {
     isAway = false;
     await store.load(shop);
     close();
-    await vi.waitFor(() => expect(warnings).toHaveLength(1));
+    await expect.poll(() => warnings).toHaveLength(1);
   });
 
   test("holds nothing up but the operation whose question after the policy gets no answer", async () => {

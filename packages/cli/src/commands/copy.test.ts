@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { memoryStore, type TokenStore } from "@retail-pos/core";
 import { sealedStore } from "@retail-pos/sealed-store";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DAY_MS, failureOf, start } from "../../../core/testing/fake-service.js";
 import { moduleOf } from "../../testing/module.js";
 import { contentsOf, NOON, setOf } from "../../testing/records.js";
@@ -63,7 +63,7 @@ test("a renewal that ends after the last run costs no login: one more run, besid
   old.time.now += 2 * DAY_MS;
   const straggler = old.service.holdNext();
   const renewing = old.value();
-  await vi.waitFor(() => expect(old.service.spent()).toEqual(["refresh-shop-1"]));
+  await expect.poll(() => old.service.spent()).toEqual(["refresh-shop-1"]);
   expect((await copy(from, to)).stdout).toMatch(/^2 copied\n/);
   expect((await copy(from, to)).stdout).toContain(LAST_RUN);
 

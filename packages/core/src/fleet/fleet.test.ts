@@ -562,7 +562,7 @@ describe("renewDue, if the service answers after the deadline", () => {
     void report.finally(() => {
       isOver = true;
     });
-    await vi.waitFor(() => expect(started.types()).toContain("renewal_failed"));
+    await expect.poll(started.types).toContain("renewal_failed");
     const stored = async () => (await started.store.load(late as never))?.refreshToken;
     const letGo = () => gate.resolve();
     return { ...started, report, isOver: () => isOver, stored, letGo, next: () => `refresh-${late}-2` };
@@ -570,7 +570,7 @@ describe("renewDue, if the service answers after the deadline", () => {
 
   test("goes on with the others beside it, and ends when the late tokens are saved", async () => {
     const { report, isOver, stored, letGo, next, service, types } = await withLateAnswer({ concurrency: 2 });
-    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    await expect.poll(types).toContain("renewed");
     expect(service.spent()).toHaveLength(2);
     expect(isOver()).toBe(false);
     letGo();
@@ -592,11 +592,11 @@ describe("renewDue, if the service answers after the deadline", () => {
 
   test("tries to save what came late, if the store does not take it at once", async () => {
     const { report, store, stored, letGo, next, types } = await withLateAnswer({ concurrency: 2 });
-    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    await expect.poll(types).toContain("renewed");
     const { save } = store;
     store.save = () => Promise.reject(new Error("disk full"));
     letGo();
-    await vi.waitFor(() => expect(types()).toContain("unsaved"), 10_000);
+    await expect.poll(types).toContain("unsaved");
     store.save = save;
     expect(await report).toMatchObject({ due: 2, renewed: 2, failed: 0 });
     expect(await stored()).toBe(next());
@@ -630,7 +630,7 @@ describe("renewDue, if the service answers after the deadline", () => {
     const { pos, stored, letGo, time, types } = await withLateCaller();
     time.now += 2_000; // past the back-off
     const report = pos.renewDue();
-    await vi.waitFor(() => expect(types()).toContain("reconnect_required"));
+    await expect.poll(types).toContain("reconnect_required");
     letGo();
     expect(await report).toMatchObject({ due: 1, renewed: 1, refused: 0 });
     expect(await stored()).toBe("refresh-shop-0-2");
@@ -638,12 +638,12 @@ describe("renewDue, if the service answers after the deadline", () => {
 
   test("keeps late tokens that the store does not take where callers find them, whoever else ran", async () => {
     const { pos, store, letGo, service, stored, types, report } = await withLateAnswer({ concurrency: 2 });
-    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    await expect.poll(types).toContain("renewed");
     const other = pos.renewDue();
     const { save } = store;
     store.save = () => Promise.reject(new Error("disk full"));
     letGo();
-    await vi.waitFor(() => expect(types()).toContain("unsaved"), 10_000);
+    await expect.poll(types).toContain("unsaved");
     const late = service.seen.find(({ form }) => form.get("grant_type") === "refresh_token")?.retailer ?? "";
     expect((await pos.tokens(late).token()).value).toBe(`access-${late}-2`);
     expect(service.spent(late)).toHaveLength(1);
@@ -678,7 +678,7 @@ describe("renewDue, if the service answers after the deadline", () => {
         return json(rest);
       },
     );
-    await vi.waitFor(() => expect(types()).toContain("renewed"));
+    await expect.poll(types).toContain("renewed");
     letGo();
     expect(await report).toMatchObject({ due: 2, renewed: 1, failed: 1 });
     expect(await stored()).toBe(next());

@@ -46,7 +46,7 @@ describe("the cookie of a login", () => {
       const app = site();
       const ended = vi.spyOn(crypto.subtle, step).mockImplementation(() => new Promise<never>(() => {}));
       void app.start(new Request(CALLBACK));
-      await vi.waitFor(() => expect(ended).toHaveBeenCalled());
+      await expect.poll(() => ended).toHaveBeenCalled();
       ended.mockRestore();
       expect((await app.start(new Request(CALLBACK))).headers.getSetCookie()).toHaveLength(1);
     },

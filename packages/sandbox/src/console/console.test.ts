@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type Client, startClient } from "../../testing/client.js";
 import { virtualClock } from "../index.js";
 
@@ -240,7 +240,7 @@ async function apiStatuses({ sandbox, call, store }: Client): Promise<(number | 
       (response) => response.status,
       () => "silent" as const,
     );
-    await vi.waitFor(() => expect(sandbox.requests).toHaveLength(length + 1));
+    await expect.poll(() => sandbox.requests).toHaveLength(length + 1);
     if (sandbox.requests.at(-1)?.fault === "silence") leaving.abort();
     return answer;
   };

@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { FormData as FormDataOfUndici, fetch as fetchOfUndici } from "undici";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bytesOf, sentTwice, shop } from "../../../testing/retailer-client.js";
 
 describe("after a 401 a body is sent again intact:", () => {
@@ -188,7 +188,7 @@ test("a stream in a Request is let go if the call fails", async () => {
   const init = { method: "POST", body, duplex: "half" } as RequestInit;
   const call = client.fetch(new Request(`${client.baseUrl}/api/products`, init));
   await expect(call).rejects.toThrow("the network failed");
-  await vi.waitFor(() => expect(isLetGo).toBe(true));
+  await expect.poll(() => isLetGo).toBe(true);
 });
 
 describe("an answer that comes before the body was read is returned at once:", () => {

@@ -115,7 +115,7 @@ describe("the body of a call that is not sent is ended:", () => {
       const post: Post = (path, signal) =>
         client.fetch(new Request(`${client.baseUrl}/${path}`, init), signal && { signal });
       expect(await fail(post).catch((caught) => caught)).toEqual(error);
-      await vi.waitFor(() => expect(cancel).toHaveBeenCalledOnce());
+      await expect.poll(() => cancel).toHaveBeenCalledOnce();
     });
   }
 });

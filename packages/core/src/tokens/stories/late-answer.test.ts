@@ -51,7 +51,7 @@ describe("tokens that come after the deadline", () => {
   test("are saved, and serve the next call without another request", async () => {
     const { letGo, store, service, value, types } = await afterTheDeadline();
     letGo();
-    await vi.waitFor(async () => expect((await store.load(shop))?.refreshToken).toBe("refresh-shop-2"));
+    await expect.poll(async () => (await store.load(shop))?.refreshToken).toBe("refresh-shop-2");
     expect(await value()).toBe("access-shop-2");
     expect(service.spent()).toEqual(["refresh-shop-1"]);
     expect(types()).toEqual(["connected", "renewal_failed", "renewed"]);
@@ -60,7 +60,7 @@ describe("tokens that come after the deadline", () => {
   test("are saved too where the deadline is no whole number of milliseconds", async () => {
     const { letGo, value } = await afterTheDeadline(1000 / 3);
     letGo();
-    await vi.waitFor(async () => expect(await value()).toBe("access-shop-2"));
+    await expect.poll(value).toBe("access-shop-2");
   });
 
   test("take the place of the mark that another process made, whose request was refused meanwhile", async () => {
@@ -68,7 +68,7 @@ describe("tokens that come after the deadline", () => {
     const other = start({ store }, service, time);
     expect(await failureOf(other.value())).toBeInstanceOf(ReconnectRequiredError);
     letGo();
-    await vi.waitFor(async () => expect((await store.load(shop))?.refusedAt).toBeUndefined());
+    await expect.poll(async () => (await store.load(shop))?.refusedAt).toBeUndefined();
     expect(await value()).toBe("access-shop-2");
     expect(await other.value()).toBe("access-shop-2");
     expect(service.spent()).toEqual(["refresh-shop-1", "refresh-shop-1"]);
@@ -140,13 +140,10 @@ describe("tokens that come after the deadline", () => {
     await failureOf(value());
     isDown = true;
     letGo();
-    await vi.waitFor(() => expect(types()).toContain("unsaved"), 10_000);
+    await expect.poll(types).toContain("unsaved");
     expect(await value()).toBe("access-shop-2");
     isDown = false;
-    await vi.waitFor(
-      async () => expect((await memory.load(shop))?.refreshToken).toBe("refresh-shop-2"),
-      10_000,
-    );
+    await expect.poll(async () => (await memory.load(shop))?.refreshToken).toBe("refresh-shop-2");
   });
 });
 
@@ -187,7 +184,7 @@ test("a 429 after the deadline holds, in all processes", async () => {
   service.next(async (seen) => script(seen, () => json({}, 429, { "x-ratelimit-reset": reset(time.now) })));
   await failureOf(value());
   letGo();
-  await vi.waitFor(async () => expect((await store.load(shop))?.limitedUntil).toBeDefined());
+  await expect.poll(async () => (await store.load(shop))?.limitedUntil).toBeDefined();
   time.now += 2_000;
   expect(await failureOf(value())).toBeInstanceOf(RateLimitedError);
   expect(await failureOf(other.value())).toBeInstanceOf(RateLimitedError);
