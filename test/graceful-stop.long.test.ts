@@ -45,7 +45,6 @@ const examples: [name: string, env: Record<string, string>][] = [
 
 test.concurrent.for(examples)(
   "%s under load cuts no answer when it stops %o",
-  { timeout: 60_000 },
   async ([name, env], { onTestFinished }) => {
     const program = await start(`examples/${name}/dist/server.js`, onTestFinished, env);
     const path = name === "koa-service" ? "/health" : "/";
@@ -75,7 +74,6 @@ test.concurrent.for(examples)(
 
 test.for(engines.slice(0, 1))(
   "express-login on %s cuts no answer when every process of it is told to stop, as service managers do",
-  { timeout: 60_000 },
   async ([, env], { onTestFinished }) => {
     const { child, port, workers, ended } = await start(EXPRESS_LOGIN, onTestFinished, env);
     expect(workers).toHaveLength(2);
@@ -92,9 +90,9 @@ test.for(engines.slice(0, 1))(
   },
 );
 
-test("an answer that is under way is sent whole, on a connection that ends with it", {
-  timeout: 60_000,
-}, async ({ onTestFinished }) => {
+test("an answer that is under way is sent whole, on a connection that ends with it", async ({
+  onTestFinished,
+}) => {
   const { port, child, ended } = await start("test/support/slow-server.mjs", onTestFinished);
   const kept = visitor(port);
   expect(await kept.visit("/quick")).toMatchObject({ body: "whole", connection: "keep-alive" });
@@ -111,9 +109,7 @@ test("an answer that is under way is sent whole, on a connection that ends with 
   expect(await ended).toEqual([0, null]);
 });
 
-test("a program that works all the time is over in ten seconds as well", {
-  timeout: 60_000,
-}, async ({ onTestFinished }) => {
+test("a program that works all the time is over in ten seconds as well", async ({ onTestFinished }) => {
   const { port, child, ended } = await start("test/support/slow-server.mjs", onTestFinished);
   const busy = Array.from({ length: 4 }, () => visitor(port).keepVisiting("/costly", () => 0));
   await pause(500);
@@ -125,9 +121,9 @@ test("a program that works all the time is over in ten seconds as well", {
   expect(await ended).toEqual([0, null]);
 });
 
-test("who comes while a program that stops is too busy to notice is served all the same", {
-  timeout: 60_000,
-}, async ({ onTestFinished }) => {
+test("who comes while a program that stops is too busy to notice is served all the same", async ({
+  onTestFinished,
+}) => {
   const { port, child, ended } = await start("test/support/slow-server.mjs", onTestFinished);
   child.kill("SIGTERM");
   await pause(700);
@@ -139,9 +135,9 @@ test("who comes while a program that stops is too busy to notice is served all t
   expect(await ended).toEqual([0, null]);
 });
 
-test("what has not ended after ten seconds is ended; a second signal does so at once", {
-  timeout: 60_000,
-}, async ({ onTestFinished }) => {
+test("what has not ended after ten seconds is ended; a second signal does so at once", async ({
+  onTestFinished,
+}) => {
   const patient = await start("test/support/slow-server.mjs", onTestFinished);
   const hasty = await start("test/support/slow-server.mjs", onTestFinished);
   const never = [patient, hasty].map(({ port }) => visitor(port).visit("/never"));
@@ -172,9 +168,6 @@ test.concurrent.for(
   ]),
 )(
   "express-login on %s that is told to end while it starts never listens, and ends",
-  {
-    timeout: 30_000,
-  },
   async ([, env, exitCode], { onTestFinished }) => {
     const { child, ended } = spawned(EXPRESS_LOGIN, onTestFinished, env, [
       `--import=${SIGNAL_AT_ONCE.replaceAll("\n", "")}`,
@@ -214,12 +207,11 @@ test.for(engines)("express-login says so of %s", async ([engine, env], { onTestF
   expect(await status("/ready")).toBe(503);
   expect(await status("/health")).toBe(200);
   way.open();
-  await expect.poll(() => status("/ready"), { timeout: 20_000 }).toBe(200);
+  await expect.poll(() => status("/ready")).toBe(200);
 });
 
 test.for(engines)(
   "express-login ends when it is told to while no new worker can start, since %s is away",
-  { timeout: 30_000 },
   async ([engine, env], { onTestFinished }) => {
     const way = await wayTo(engine, "unused");
     onTestFinished(() => way.close());
@@ -230,7 +222,7 @@ test.for(engines)(
     });
     way.shut();
     process.kill(workers[0] as number, "SIGKILL");
-    await expect.poll(() => problems, { timeout: 20_000 }).toContain("died: SIGKILL");
+    await expect.poll(() => problems).toContain("died: SIGKILL");
     await pause(3000); // until new workers have begun, and given up
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);

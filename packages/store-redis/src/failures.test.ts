@@ -133,7 +133,6 @@ describe.skipIf(!hasServer).each(Object.entries(states))("a Redis %s", (_what, {
 
 test.skipIf(!hasServer)(
   "a Redis that cannot be reached ends each call after core's limit, through clients without limits too; a queued save may be done later",
-  { timeout: 60_000 },
   async () => {
     const server = (await startServer()) as RedisServer;
     const clients = await Promise.all(kinds.map(([, connect]) => connect(server.url)));

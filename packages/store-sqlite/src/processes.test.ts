@@ -88,7 +88,8 @@ describe("a process killed with SIGKILL", () => {
   });
 });
 
-test("node:sqlite of a newer Node keeps every promise too", { timeout: 60_000 }, async () => {
+// npx may have to fetch that Node first.
+test("node:sqlite of a newer Node keeps every promise too", { timeout: 300_000 }, async () => {
   const program = fileURLToPath(new URL("../testing/node-sqlite.mjs", import.meta.url));
   const args = ["-y", "node@24", "--test", "--test-reporter=tap", program];
   const { stdout, stderr } = await promisify(execFile)("npx", args, { env: quietEnv() }).catch(

@@ -140,7 +140,7 @@ function run(program: string) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
     ["--input-type=module", "--eval", head + program],
-    { encoding: "utf8", timeout: 10_000 },
+    { encoding: "utf8", timeout: 50_000 },
   );
   return { status, signal, stdout, stderr };
 }
