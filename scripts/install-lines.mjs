@@ -8,17 +8,15 @@ export const packages = new Map(
   }),
 );
 
+/** Each line can be run alone: it has the files of all that its packages need. */
 export function installLines(text, tarballs) {
-  const installed = new Set();
   const withNeeded = (name) => {
     if (!tarballs.has(name)) return [name];
-    if (installed.has(name)) return [];
-    installed.add(name);
     const needed = packages.get(name).filter((each) => tarballs.has(each));
     return [tarballs.get(name), ...needed.flatMap(withNeeded)];
   };
   return [...text.matchAll(/(?:^ *|`)npm install ([^#`\n]*[^#`\n ])/gm)]
-    .map(([, words]) => words.split(" ").flatMap(withNeeded))
+    .map(([, words]) => words.split(" "))
     .filter((words) => words.some((word) => !word.startsWith("-")))
-    .map((words) => `npm install ${words.join(" ")}`);
+    .map((words) => `npm install ${[...new Set(words.flatMap(withNeeded))].join(" ")}`);
 }

@@ -39,8 +39,8 @@ function manifestIn(folder) {
   return JSON.parse(textOf(`${folder}/package.json`));
 }
 
-/** What an example uses of ours. */
+/** What an example uses of ours; a package, and what it uses. */
 function oursIn(folder) {
-  const { dependencies, devDependencies } = manifestIn(folder);
-  return Object.keys({ ...dependencies, ...devDependencies }).filter((name) => packages.has(name));
+  const { name, dependencies, devDependencies } = manifestIn(folder);
+  return [name, ...Object.keys({ ...dependencies, ...devDependencies })].filter((each) => packages.has(each));
 }
