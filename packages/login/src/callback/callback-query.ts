@@ -93,7 +93,7 @@ export function authorizationFailed({ error, uri }: ErrorCallback): LoginFailure
     `The service answered the login with ${named(error)} instead of a code` +
       (isScope ? ": it does not have a scope that the login named; see the `scope` option" : ""),
   );
-  return Object.assign(failure, { answer: { error, uri } });
+  return Object.assign(failure, { answer: { error, uri: /^https?:/i.test(uri ?? "") ? uri : undefined } });
 }
 
 /** A name as RFC 6749 and OpenID Connect give errors is repeated. A stranger may have written anything. */

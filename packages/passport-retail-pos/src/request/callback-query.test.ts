@@ -80,11 +80,14 @@ describe("an error instead of a code", () => {
     const { service, site } = await open();
     const person = browser();
     const real = approval((await person.open(site.loginUrl)).location, "shop");
-    const answer = await person.open(`${real.href}&error=${error}&error_description=because%0Athey+said`);
+    const answer = await person.open(
+      `${real.href}&error=${error}&error_description=because%0Athey+said&error_uri=javascript:x`,
+    );
     expect(answer.status).toBe(status);
     expect(site.errors).toHaveLength(1);
     expect(site.errors[0]).toBeInstanceOf(OAuth2Strategy.AuthorizationError);
     expect(site.errors[0]).toMatchObject({ code: error, message: expect.stringContaining(error) });
+    expect(site.errors[0]).toHaveProperty("uri", undefined);
     expect(String(site.errors[0])).not.toMatch(/because/); // not our words
     expect(service.seen).toEqual([]);
     expect((await person.open(real)).status).toBe(200);
