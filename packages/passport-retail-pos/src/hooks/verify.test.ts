@@ -253,6 +253,14 @@ describe("verify with rest arguments", () => {
       false,
       failed,
     ],
+    [
+      "behind the request, calling done later",
+      (_req: unknown, ...args: never[]) => {
+        setImmediate(args.at(-1) as never, null, user);
+      },
+      true,
+      accepted,
+    ],
     ["and the request", (...args) => void args.at(-1)(null, args[1].profile && user), true, accepted],
   ])("%s is answered", async (_, verify, passReqToCallback, outcome) => {
     outcome(await attempt(verify, passReqToCallback));

@@ -61,7 +61,7 @@ export async function askVerify(
     name: "verify",
     ask(done) {
       const result = verify(...args, done);
-      return verify.length === 0 && result === undefined ? nothingLater() : result;
+      return verify.length < args.length && result === undefined ? nothingLater() : result;
     },
     takesDone,
     isAnswer: (result) => isPromise(result) || (style === "login" && isUser(result)),
