@@ -17,7 +17,7 @@ test("an application whose login is right comes out clean, and nothing of the se
     "Login route",
     "Authorization request",
     "Service",
-    "Session cookie",
+    "Cookies",
     "Callback route",
     "Login that comes back",
   ]);

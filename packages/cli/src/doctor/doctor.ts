@@ -12,7 +12,7 @@ const checks: readonly [title: string, check: (probe: Probe) => Finding[] | Prom
   ["Login route", loginRoute],
   ["Authorization request", request],
   ["Service", service],
-  ["Session cookie", cookie],
+  ["Cookies", cookie],
   ["Callback route", callback],
   ["Login that comes back", comesBack],
 ];

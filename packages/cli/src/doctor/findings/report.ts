@@ -31,7 +31,7 @@ export function count(groups: readonly Group[], level: Level): number {
 
 /** Nobody approves here, so nothing that comes after an approval is looked at. */
 const unseen =
-  "What happens after a real approval cannot be seen from outside: whether verify lets the retailer in, whether the tokens can be stored, and whether passport.session(), serializeUser and deserializeUser keep the retailer logged in. If a login fails all the same, the application's log says why.";
+  "What happens after a real approval cannot be seen from outside: whether verify lets the retailer in, whether the tokens can be stored, and whether the retailer stays logged in (passport.session(), serializeUser, deserializeUser, and the session's cookie, which behind a proxy is set only if the application trusts it). If a login fails all the same, the application's log says why.";
 
 function summary(groups: readonly Group[], columns: number): string {
   const [problems, warnings, skipped] = (["problem", "warning", "skipped"] as const).map((level) =>
