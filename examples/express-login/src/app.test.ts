@@ -288,6 +288,18 @@ describe("somebody who is logged in", () => {
     );
   });
 
+  test("is told why the login failed if their store has to be connected again: else they would go round", async () => {
+    await logIn();
+    sandbox.refuse(store);
+    clock.advance(600_000);
+    expect((await open("/products")).status).toBe(401);
+    const answer = await open(`/auth/retail-pos/callback?code=c&domain_prefix=${store}&state=used-before`);
+    expect(answer).toMatchObject({
+      status: 403,
+      body: expect.stringContaining("We could not match this login"),
+    });
+  });
+
   test.each([
     ["with another store", "code=c&domain_prefix=second-chapter&state=used-before"],
     ["and declines", "error=access_denied"],

@@ -1,5 +1,5 @@
-import type { RetailPos } from "@retail-pos/core";
-import { type NextFunction, type Request, type Response, Router } from "express";
+import { type RetailPos, retailerState } from "@retail-pos/core";
+import { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
 import passport from "passport";
 import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
 import type { Connections } from "./connections.js";
@@ -44,7 +44,7 @@ export function loginRoutes(pos: RetailPos, connections: Connections, clock = Da
   return Router()
     .use(people.session())
     .get("/auth/retail-pos", people.authenticate("retail-pos"))
-    .get("/auth/retail-pos/callback", (req, res, next) => finishLogin(people, req, res, next))
+    .get("/auth/retail-pos/callback", finishLogin(pos, people))
     .post("/logout", logOut)
     .post("/disconnect", async (req, res, next) => {
       if (req.user) await pos.disconnect(req.user.domainPrefix);
@@ -53,25 +53,32 @@ export function loginRoutes(pos: RetailPos, connections: Connections, clock = Da
 }
 
 /** The service sends the browser back here. */
-function finishLogin(people: passport.Authenticator, req: Request, res: Response, next: NextFunction): void {
-  const answer = (
-    error: Error | null,
-    user?: Express.User | false,
-    info?: LoginFailureInfo,
-    status = 401,
-  ) => {
-    // The service sent an error in place of a code. For Passport that is an exception.
-    if (error?.name === "AuthorizationError")
-      return next(new LoginFailure("authorization_failed", error.message, 502));
-    if (error) return next(error);
-    if (user) return req.logIn(user, (problem) => (problem ? next(problem) : res.redirect("/products")));
-    const { code = "login_refused", message = "verify refused it" } = { ...info };
-    // Somebody who is logged in pressed Back and approved again: they want their page, not a failure.
-    const isAgain = req.user && req.user.domainPrefix === req.query["domain_prefix"];
-    if (isAgain && code.startsWith("state_")) return res.redirect("/products");
-    next(new LoginFailure(code, message, status));
+function finishLogin(pos: RetailPos, people: passport.Authenticator): RequestHandler {
+  return (req, res, next) => {
+    const answer = async (
+      error: Error | null,
+      user?: Express.User | false,
+      info?: LoginFailureInfo,
+      status = 401,
+    ) => {
+      // The service sent an error in place of a code. For Passport that is an exception.
+      if (error?.name === "AuthorizationError")
+        return next(new LoginFailure("authorization_failed", error.message, 502));
+      if (error) return next(error);
+      if (user) return req.logIn(user, (problem) => (problem ? next(problem) : res.redirect("/products")));
+      const { code = "login_refused", message = "verify refused it" } = { ...info };
+      if (code.startsWith("state_") && (await isTheirs(req))) return res.redirect("/products");
+      next(new LoginFailure(code, message, status));
+    };
+    const done = (...args: Parameters<typeof answer>) => void answer(...args).catch(next);
+    people.authenticate("retail-pos", done)(req, res, next);
   };
-  people.authenticate("retail-pos", answer)(req, res, next);
+
+  /** Somebody who is logged in pressed Back and approved again. They want their page, if it has their store's data. */
+  async function isTheirs({ user, query }: Request): Promise<boolean> {
+    if (!user || user.domainPrefix !== query["domain_prefix"]) return false;
+    return (await retailerState(pos, user.domainPrefix)).state === "connected";
+  }
 }
 
 function logOut(req: Request, res: Response, next: NextFunction): void {

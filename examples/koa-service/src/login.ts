@@ -1,5 +1,5 @@
 import Router from "@koa/router";
-import type { RetailPos } from "@retail-pos/core";
+import { type RetailPos, retailerState } from "@retail-pos/core";
 import type { Context, Middleware } from "koa";
 import koaPassport from "koa-passport";
 import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
@@ -28,7 +28,7 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
       if (error?.name === "AuthorizationError")
         return ctx.throw(502, error.message, { code: "authorization_failed" });
       if (error) throw error;
-      if (!user && isLoggedInAlready(ctx, info)) return ctx.redirect("/stock");
+      if (!user && (await isLoggedInAlready(pos, ctx, info))) return ctx.redirect("/stock");
       if (!user)
         return ctx.throw(status, info?.message ?? "The login was not accepted", { code: info?.code });
       await ctx.login(user);
@@ -43,9 +43,9 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
   return [passport.initialize(), passport.session(), router.routes() as Middleware];
 }
 
-/** Somebody who is logged in pressed Back and approved again: the first time counted, and they want their stock. */
-function isLoggedInAlready(ctx: Context, info: LoginFailureInfo | undefined): boolean {
+/** Somebody who is logged in pressed Back and approved again: the first time counted, if their store is connected. */
+async function isLoggedInAlready(pos: RetailPos, ctx: Context, info?: LoginFailureInfo): Promise<boolean> {
   const user = ctx.state.user as User | undefined;
-  const isUsed = info?.code.startsWith("state_") === true;
-  return isUsed && user !== undefined && user.domainPrefix === ctx.query["domain_prefix"];
+  if (!info?.code.startsWith("state_") || user?.domainPrefix !== ctx.query["domain_prefix"]) return false;
+  return user !== undefined && (await retailerState(pos, user.domainPrefix)).state === "connected";
 }

@@ -1,3 +1,4 @@
+import { retailerState } from "@retail-pos/core";
 import { type NextFunction, type Request, type Response, Router } from "express";
 import type passport from "passport";
 import RetailPosStrategy, { type LoginFailureInfo } from "passport-retail-pos";
@@ -36,16 +37,22 @@ export function connectRoutes(
 
   /** The service sends the browser back here. */
   function finish(req: Request, res: Response, next: NextFunction): void {
-    const done = (error: Error | null, account?: Account | false, info?: LoginFailureInfo, status = 401) => {
+    const answer = async (
+      error: Error | null,
+      account?: Account | false,
+      info?: LoginFailureInfo,
+      status = 401,
+    ) => {
       // The service sent an error in place of a code. For Passport that is an exception.
       if (error?.name === "AuthorizationError") return fail("authorization_failed", error.message, 502);
       if (error) return next(error);
-      if (account) return welcome(account.domainPrefix).catch(next);
+      if (account) return welcome(account.domainPrefix);
       const { code = "login_refused", message = "verify refused it" } = { ...info };
-      // Somebody pressed Back and approved again: their store is connected.
+      // Somebody pressed Back and approved again: their store is connected, unless it has to be connected anew.
       const store = String(req.query["domain_prefix"]);
-      const isTheirs = req.user && records.storeOf(req.user.id, store);
-      if (isTheirs && code.startsWith("state_")) return res.redirect(`/stores/${store}`);
+      const isTheirs = code.startsWith("state_") && req.user && records.storeOf(req.user.id, store);
+      if (isTheirs && (await retailerState(client, store)).state === "connected")
+        return res.redirect(`/stores/${store}`);
       fail(code, message, status);
     };
     const welcome = async (store: string) => {
@@ -58,6 +65,7 @@ export function connectRoutes(
       if (!TOLD_BY_CORE.includes(code)) console.warn(`A store was not connected, ${code}: ${message}`);
       showProblem(res.status(status), code, { message });
     };
+    const done = (...args: Parameters<typeof answer>) => void answer(...args).catch(next);
     // Without the `{}`, Passport takes it for `authenticate`.
     people.authorize("retail-pos", {}, done)(req, res, next);
   }
