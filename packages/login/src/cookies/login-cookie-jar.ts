@@ -169,8 +169,8 @@ async function opened(seal: Seal, { name, value }: Cookie): Promise<PendingLogin
 const NO_COOKIE =
   "No login is under way in this browser: the cookie of this login did not come back. Check that login and callback " +
   "use one host name (localhost and 127.0.0.1 are two), that a login whose callback is on https starts on https too, " +
-  `and that nothing in front removes cookies. ${ONE_COOKIE_HOSTS}. For those, and for logins that start on another ` +
-  'subdomain, the Passport strategy has the option store: "session"';
+  `and that neither the browser nor anything in front drops cookies. ${ONE_COOKIE_HOSTS}. For those, and for logins ` +
+  'that start on another subdomain, the Passport strategy has the option store: "session"';
 
 /** Of a cookie without `__Host-` that does not count: see `comesBackPlain`. */
 const CAME_PLAIN =

@@ -86,6 +86,10 @@ test.each(["error", "", "toString", "__proto__", "constructor"])(
   },
 );
 
+test("the info of a verify that let nobody in, which is none, has the words of login_refused", () => {
+  expect(failureWords(undefined)).toEqual(failureWords({ code: "login_refused" }));
+});
+
 describe("retryAt", () => {
   test.each<[string, string, unknown, number | undefined]>([
     ["of a limit", "rate_limited", new RateLimitedError(NOW + 1000, NOW), NOW + 1000],

@@ -52,8 +52,8 @@ const WORDS: Readonly<Record<LoginFailureCode | RetailPosErrorCode, FailureWords
   ),
   state_unknown: logIn(
     "We could not match this login",
-    "It was used already, perhaps a moment ago: look whether your store is connected. Or it was started in another " +
-      "browser: start again in this one. If it happens again, allow cookies for this site.",
+    "This browser has no such login under way. Perhaps it was finished already: look whether your store is connected. " +
+      "If not, start again in this browser. If it happens again, allow cookies for this site.",
   ),
   state_expired: logIn("This login took too long", "It has to be finished within 15 minutes. Start again."),
   invalid_domain_prefix: logIn(
@@ -110,8 +110,8 @@ const SEALED_ELSEWHERE = logIn(
 );
 
 const NOT_THE_SAME_PERSON = logIn(
-  "You logged in or out meanwhile",
-  "This login was started before that. Nothing was connected. Start again.",
+  "You are not logged in as you were",
+  "You logged in or out meanwhile, or your session ended. Nothing was connected. Start again.",
 );
 
 const OTHERWISE = wait(
@@ -124,13 +124,14 @@ const OTHERWISE = wait(
  * request or from the service.
  *
  * @param failure a failure of `webLogin`, of `loginFlow` or of the strategy, or an error of core's as
- * `{ code: error.code, error }`. A code that is none of these gets general words.
+ * `{ code: error.code, error }`. A code that is none of these gets general words. `undefined`, Passport's `info` if
+ * `verify` lets nobody in, gets those of `login_refused`.
  */
-export function failureWords(failure: {
-  readonly code: string;
-  readonly error?: unknown;
-  readonly message?: string | undefined;
-}): FailureWords {
+export function failureWords(
+  failure: { readonly code: string; readonly error?: unknown; readonly message?: string | undefined } = {
+    code: "login_refused",
+  },
+): FailureWords {
   const { code, error, message } = failure;
   if (code === "state_unknown" && message === CANNOT_BE_OPENED) return SEALED_ELSEWHERE;
   if (code === "state_unknown" && message === OF_ANOTHER_PERSON) return NOT_THE_SAME_PERSON;

@@ -16,7 +16,7 @@ export function absoluteCallbackUrl(callbackURL: string, req: Request, trustProx
   const resolved = new URL(callbackURL, `${origin}${path.startsWith("/") ? path : "/"}`).href;
   try {
     return checkedRedirectUri(
-      "callbackURL (relative; if a proxy ends TLS, trust it: `trust proxy`, or `proxy: true`)",
+      "callbackURL (relative; if a proxy ends TLS, trust it: `trust proxy` or `proxy: true`, `app.proxy`, `trustProxy`)",
       resolved,
     );
   } catch (error) {
