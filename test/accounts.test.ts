@@ -212,6 +212,23 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
     await post(person, "/log-in/ada");
     expect((await person.open(callback)).status).toBe(403);
     expect((await open(person, "/stores")).body).not.toContain(store);
+
+    const nobody = browser();
+    const back = sandbox.consent((await open(nobody, "/auth/retail-pos/callback")).location, store);
+    const answer = await nobody.open(back);
+    expect(answer).toMatchObject({ status: 401, body: expect.stringContaining("Log in first") });
+  });
+
+  test("behind a proxy that says nothing of https, the log says why nobody can log in", async () => {
+    app.child.kill("SIGTERM");
+    await app.ended;
+    Object.assign(env, { RETAIL_POS_REDIRECT_URI: "https://shop.example/auth/retail-pos/callback" });
+    app = start("app");
+    await app.printed(/Open http/);
+    const ada = browser();
+    await post(ada, "/log-in/ada");
+    expect((await open(ada, "/stores")).body).toContain("Log in first");
+    await app.printed(/Express takes the request for http/);
   });
 
   test("a store goes to nobody but the person who began to connect it", async () => {
@@ -229,7 +246,14 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
     const callback = await connect(ada);
     expect((await ada.open(callback)).location).toBe(`/stores/${store}`);
     expect((await eve.open(callback)).body).toContain("We could not match this login");
-    expect(sandbox.tokenRequests()).toHaveLength(1);
+    sandbox.refuse(store);
+    sandbox.expire(store);
+    expect((await open(ada, `/stores/${store}`)).status).toBe(401);
+    expect((await ada.open(callback)).body).toContain("We could not match this login"); // else they go round
+    expect(sandbox.tokenRequests().map(({ grantType }) => grantType)).toEqual([
+      "authorization_code",
+      "refresh_token",
+    ]);
   });
 
   describe("a page says", () => {
