@@ -83,12 +83,14 @@ describe("the root README's program", () => {
 describe("a callback of docs/troubleshooting.md says why a login failed, and still logs in:", () => {
   const onExpress = `${express}${programIn("README.md")}\napp.listen(process.env.PORT);`;
   const onKoa = programOf("docs/frameworks/koa.md", "test/frameworks.test.ts", "Koa");
+  const onFastify = programOf("docs/frameworks/fastify.md", "test/frameworks.test.ts", "With Passport");
 
   test.each([
     ["Express", onExpress],
     ["Koa", onKoa],
+    ["Fastify", onFastify],
   ])("on %s", async (framework, program) => {
-    const route = /^\w+\.get\(\s*"\/auth\/retail-pos\/callback",[^;]*\);$/m;
+    const route = /^(?:const finish = .*\n)?\w+\.get\(\s*"\/auth\/retail-pos\/callback",[^;]*\);$/m;
     expect(program).toMatch(route);
     const callback = programIn("docs/troubleshooting.md", `Seeing it on ${framework}`);
     await start(program.replace(route, () => callback));

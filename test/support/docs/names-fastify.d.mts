@@ -1,5 +1,6 @@
 declare global {
   const app: import("fastify").FastifyInstance;
+  const passport: typeof import("@fastify/passport").default;
   const bearer: typeof import("@retail-pos/fastify-bearer").bearer;
   const showProducts: import("fastify").RouteHandlerMethod;
 }
