@@ -163,7 +163,7 @@ export class RetailPosStrategy extends OAuth2Strategy {
     const [profile] = await answerOfHook({
       name: "userProfile",
       ask: (done) => this.userProfile(accessToken, done),
-      takesDone: this.userProfile.length !== 1,
+      takesDone: this.userProfile.length === 0 ? "perhaps" : this.userProfile.length > 1,
     });
     return (profile ?? byDefault) as RetailPosProfile;
   }

@@ -13,8 +13,8 @@ export interface StateMeta {
 /** A state store as passport-oauth2 defines it; `store` and `verify` are told apart by their declared length. */
 export interface StateStore {
   /**
-   * `([req, appState, meta,] done)`: makes the state of a login that starts, and hands it to `done(error, state)`, or
-   * promises it.
+   * `([req, appState, meta,] done)`: makes the state of a login that starts, and hands it to `done(error, state)`.
+   * A function that declares no `done` promises it.
    */
   // biome-ignore lint/suspicious/noExplicitAny: passport-oauth2 knows four signatures, told apart at run time
   store(...args: any[]): unknown;

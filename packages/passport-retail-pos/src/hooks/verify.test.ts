@@ -62,12 +62,23 @@ const styles: [name: string, passReq: boolean, given: unknown[], make: (inner: A
 const withDone = styles.filter(([name]) => name.includes("done"));
 const withoutDone = styles.filter(([name]) => !name.includes("done"));
 
-/** What any verify may do, and what becomes of it. */
-const anyBehaviour: [name: string, inner: AnyVerify, outcome: Outcome][] = [
+/** What a verify of the login may promise, with `done` or without. passport-oauth2 has no such forms. */
+const promises: [name: string, inner: AnyVerify, outcome: Outcome][] = [
   ["promises a user", async () => user, accepted],
+  [
+    "promises a user of an ORM",
+    async () =>
+      new (class Person {
+        id = 1;
+      })(),
+    accepted,
+  ],
   ["promises a user later", () => new Promise((resolve) => setImmediate(resolve, user)), accepted],
   ["promises null", async () => null, refused],
   ["promises false", async () => false, refused],
+];
+/** What any verify may do, and what becomes of it. */
+const anyBehaviour: [name: string, inner: AnyVerify, outcome: Outcome][] = [
   [
     "throws",
     () => {
@@ -159,7 +170,18 @@ const doneBehaviour: [name: string, inner: AnyVerify, outcome: Outcome][] = [
   ["promises a query, and refuses later", async (...args) => query(args.at(-1), false), refused],
   ["promises a query, and accepts later", async (...args) => query(args.at(-1), user), accepted],
   ["returns a timer, and accepts later", (...args) => setImmediate(args.at(-1), null, user), accepted],
+  // What a client of a database promises is no answer: its callback calls `done`.
+  ...[true, "blocked", 1, 0, "", undefined].flatMap((promised): typeof doneBehaviour => [
+    [`promises ${JSON.stringify(promised)}, and refuses later`, promising(promised, false), refused],
+    [`promises ${JSON.stringify(promised)}, and accepts later`, promising(promised, user), accepted],
+  ]),
 ];
+function promising(promised: unknown, answer: unknown): AnyVerify {
+  return async (...args) => {
+    setTimeout(args.at(-1), 1, null, answer);
+    return promised;
+  };
+}
 
 describe.each(styles)("verify %s", (_, passReqToCallback, given, make) => {
   test("is called with what its length asks for", async () => {
@@ -167,7 +189,8 @@ describe.each(styles)("verify %s", (_, passReqToCallback, given, make) => {
     await attempt(
       make((...args) => {
         seen(...args);
-        return Promise.resolve(user);
+        const last: unknown = args.at(-1);
+        return typeof last === "function" ? last(null, user) : Promise.resolve(user);
       }),
       passReqToCallback,
     );
@@ -177,6 +200,25 @@ describe.each(styles)("verify %s", (_, passReqToCallback, given, make) => {
   test.each(anyBehaviour)("%s", async (_name, inner, outcome) => {
     outcome(await attempt(make(inner), passReqToCallback));
   });
+});
+
+describe.each(styles.filter(([name]) => name.includes("login")))(
+  "verify %s",
+  (_, passReqToCallback, _given, make) => {
+    test.each(promises)("%s", async (_name, inner, outcome) => {
+      outcome(await attempt(make(inner), passReqToCallback));
+    });
+  },
+);
+
+describe.each(styles.filter(([name]) => !name.includes("login")))("verify %s", (_, passReq, _given, make) => {
+  test.each([[user], [null], [false]])(
+    "promises %j: as in passport-oauth2, only done answers",
+    async (promised) => {
+      refused(await attempt(make(promising(promised, false)), passReq));
+      accepted(await attempt(make(promising(promised, user)), passReq));
+    },
+  );
 });
 
 describe.each(withDone)("verify %s", (_, passReqToCallback, _given, make) => {

@@ -1,6 +1,7 @@
+import { EventEmitter } from "node:events";
 import type { RetailPosLogin } from "@retail-pos/login";
 import type { Request } from "express";
-import { answerOfHook, isPromise, isThenable } from "./hook-answer.js";
+import { answerOfHook, isThenable } from "./hook-answer.js";
 
 /** Ends a verify: with an error, with a user, or with a falsy user (and perhaps a reason) to refuse the login. */
 export type VerifyDone = (error?: unknown, user?: Express.User | false | null, info?: object) => void;
@@ -44,8 +45,8 @@ const REST_ARGUMENTS_MS = 2000;
 
 /**
  * Calls verify and waits for its first answer: through `done`, as a promise of the user, as a throw, or as the returned
- * user. If `done` is declared, only a promise counts and, of `(login, done)`, a plain object that is returned at once,
- * because an arrow function may return a timer or a query. No login hangs.
+ * user. Where passport-oauth2 has the form, only `done` and a rejection count; of `(login, done)`, a promised object,
+ * and a plain one that is returned at once, are the user too. No login hangs.
  */
 export async function askVerify(
   verify: AnyVerify,
@@ -64,14 +65,13 @@ export async function askVerify(
       return verify.length < args.length && result === undefined ? nothingLater() : result;
     },
     takesDone,
-    isAnswer: (result) => isPromise(result) || (style === "login" && isUser(result)),
+    isAnswer: (value, isPromised) => style === "login" && isUser(value, isPromised),
   });
   return { user, info: info as object | undefined };
 }
 
-function nothingLater(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, REST_ARGUMENTS_MS).unref());
-}
+const nothingLater = () =>
+  new Promise<void>((resolve) => void setTimeout(resolve, REST_ARGUMENTS_MS).unref());
 
 function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
   const { access, refreshToken } = login.tokens;
@@ -80,9 +80,10 @@ function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
   return [access.value, refreshToken, login.params, login.profile];
 }
 
-/** Whether a returned value can be a user. A timer, a query and a connection are instances of a class. */
-function isUser(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || isThenable(value)) return false;
+/** An arrow function returns what its last call returned: a timer or a query, which are instances of a class. */
+function isUser(value: unknown, isPromised: boolean): boolean {
+  if (typeof value !== "object" || value === null) return isPromised && (value === null || value === false);
+  if (isPromised) return !(value instanceof EventEmitter || "hasRef" in value); // an ORM's user is one, too
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return !isThenable(value) && (prototype === Object.prototype || prototype === null);
 }

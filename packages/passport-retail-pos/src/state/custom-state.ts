@@ -31,7 +31,7 @@ export function customState(
       const [state] = await answerOfHook({
         name: "The state store's store",
         ask: (done) => store.store(req, ...given, done),
-        takesDone: store.store.length !== 1, // `(...args)` declares none, and may call back
+        takesDone: store.store.length === 0 ? "perhaps" : store.store.length > 1,
       });
       if (typeof state === "string") issued.set(state, { redirectUri, user: await personIn(req) });
       return { state: state as string }; // its shape is checked where the authorization URL is made
