@@ -105,10 +105,8 @@ async function outcomeOf(view: LoginView, req: Request, options: LoginOptions): 
   } catch (error) {
     if (!(error instanceof LoginFailure)) return { act: () => view.own.error(asError(error)) };
     const { code, message, status, answer } = error;
-    if (answer) {
-      const { error, uri } = answer;
-      return { act: () => view.own.error(new OAuth2Strategy.AuthorizationError(message, error, uri)) };
-    }
+    if (answer)
+      return { act: () => view.own.error(new OAuth2Strategy.AuthorizationError(message, answer.error)) };
     view.logFailure({ code, message });
     return { act: () => view.own.fail({ code, message }, status) };
   }
@@ -122,7 +120,7 @@ function asError(error: unknown): unknown {
 
 /** If a session lacks a method that Passport needs to log a person in, Passport throws a bare TypeError. */
 function explained(error: unknown): unknown {
-  const [lack] = /session\.\w+ is not a function/.exec(String(error)) ?? [];
+  const [lack] = /session\.\w+ is not a function/.exec(error instanceof Error ? error.message : "") ?? [];
   if (!lack) return error;
   return new Error(
     `Passport cannot log in with this session (${lack}; cookie-session has no such method): use express-session ` +

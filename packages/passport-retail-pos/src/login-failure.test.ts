@@ -189,14 +189,18 @@ test.each<[string, (...args: never[]) => unknown, RegExp]>([
 });
 
 // Passport throws inside the failure it was told of. The request has to end, and the process to go on.
-test.each(["access_denied", "server_error"])(
+test.each([
+  ["access_denied", new Error("of the application's own making")],
+  ["server_error", new Error("of the application's own making")],
+  ["access_denied", Object.create(null)], // no text can be made of it
+])(
   "a custom callback that throws whatever it is told (%s) is called once, and Express answers",
-  async (error) => {
+  async (error, thrown) => {
     const told: unknown[] = [];
     const authenticate: typeof throwing = (_strategy, passport) => (req, res, next) =>
       passport.authenticate("retail-pos", {}, (...args: unknown[]) => {
         told.push(args);
-        throw new Error("of the application's own making");
+        throw thrown;
       })(req, res, next);
     const { site } = await open({ authenticate });
     expect((await browser().open(`${site.callbackUrl}?error=${error}`)).status).toBe(500);

@@ -38,11 +38,7 @@ describe("a callback is read as it was sent", () => {
     ["domain_prefix=007", "domain_prefix", { ...good, domainPrefix: "007" }],
     ["error=server_error", "", { error: "server_error", state }],
     ["error=access_denied", "state", { error: "access_denied", state: undefined }],
-    [
-      `error=access_denied&${STRANGE}`,
-      "",
-      { error: "access_denied", state, description: "call 0800 EVIL", uri: "https://evil.example" },
-    ],
+    [`error=access_denied&${STRANGE}`, "", { error: "access_denied", state, description: "call 0800 EVIL" }],
     ["error=x&error_description=a%0D%0A%00b", "", { error: "x", state, description: "a b" }],
   ])("%j, without %j", (query, without, expected) => {
     expect(read(query, without)).toMatchObject(expected);

@@ -20,8 +20,6 @@ export interface ErrorCallback {
   readonly error: string;
   /** The parameter `error_description`. */
   readonly description: string | undefined;
-  /** The parameter `error_uri`. */
-  readonly uri: string | undefined;
   /** Absent only beside `access_denied`. */
   readonly state: string | undefined;
 }
@@ -58,14 +56,14 @@ export function hasParameter(query: Query, name: string): boolean {
  */
 export function readCallback(query: Query): Callback | ErrorCallback {
   for (const name of PARAMETERS) refuseRepeated(query, name);
-  const { code, domain_prefix, state, error, error_description, error_uri } = query as Record<
+  const { code, domain_prefix, state, error, error_description } = query as Record<
     string,
     string | undefined
   >;
   if (error) {
     const isDecline = error === ACCESS_DENIED;
-    const [description, uri] = [printable(error_description), printable(error_uri)];
-    return { error: printable(error), description, uri, state: isDecline ? state : stateOf(state, error) };
+    const description = printable(error_description);
+    return { error: printable(error), description, state: isDecline ? state : stateOf(state, error) };
   }
   if (!code || code.length > LONGEST_CODE || !/^[\x20-\x7e]+$/.test(code)) {
     throw new LoginFailure("invalid_callback", "The callback carries no usable code; start the login again");
@@ -85,21 +83,20 @@ export function declined({ description }: ErrorCallback, isOurs: boolean): Login
   );
 }
 
-/** Any other error, with a state of ours. Of what is not ours, a message has the error's name alone, if it is one. */
-export function authorizationFailed({ error, uri }: ErrorCallback): LoginFailure {
+/** Any other error, with a state of ours. Of what is not ours, the error's name alone is handed on, if it is one. */
+export function authorizationFailed({ error }: ErrorCallback): LoginFailure {
   const isScope = error === "invalid_scope"; // RFC 6749, section 4.1.2.1
   const failure = new LoginFailure(
     "authorization_failed",
     `The service answered the login with ${named(error)} instead of a code` +
       (isScope ? ": it does not have a scope that the login named; see the `scope` option" : ""),
   );
-  return Object.assign(failure, { answer: { error, uri: /^https?:/i.test(uri ?? "") ? uri : undefined } });
+  return Object.assign(failure, { answer: { error: isName(error) ? error : "server_error" } });
 }
 
 /** A name as RFC 6749 and OpenID Connect give errors is repeated. A stranger may have written anything. */
-function named(error: string): string {
-  return /^[a-z][a-z_]{0,39}$/i.test(error) ? `the error "${error}"` : "an error";
-}
+const isName = (error: string) => /^[a-z][a-z_]{0,39}$/i.test(error);
+const named = (error: string) => (isName(error) ? `the error "${error}"` : "an error");
 
 /** Query parsers differ: `a=1&a=2` is a list; `a[]=1` and `a[b]=1` are objects, or names of their own. */
 function refuseRepeated(query: Query, name: string): void {

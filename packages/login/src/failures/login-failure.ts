@@ -25,8 +25,8 @@ export class LoginFailure extends Error {
   /** The HTTP status to answer with. */
   readonly status: number;
 
-  /** For `authorization_failed`: the service's error. A stranger may have written it, so no message repeats it. */
-  readonly answer?: { readonly error: string; readonly uri: string | undefined };
+  /** For `authorization_failed`: the service's error, or `server_error` if that is no name. */
+  readonly answer?: { readonly error: string };
 
   /** @param cause core's error, if one says more. */
   constructor(code: LoginFailureCode, message: string, cause?: unknown) {

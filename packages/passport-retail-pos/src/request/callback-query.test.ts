@@ -81,7 +81,7 @@ describe("an error instead of a code", () => {
     const person = browser();
     const real = approval((await person.open(site.loginUrl)).location, "shop");
     const answer = await person.open(
-      `${real.href}&error=${error}&error_description=because%0Athey+said&error_uri=javascript:x`,
+      `${real.href}&error=${error}&error_description=because%0Athey+said&error_uri=https://evil.example`,
     );
     expect(answer.status).toBe(status);
     expect(site.errors).toHaveLength(1);
@@ -109,6 +109,16 @@ describe("an error of a stranger's", () => {
     expect(site.errors).toEqual([]);
     expect(JSON.stringify(answers)).not.toMatch(/evil/i);
     expect((await person.open(real)).status).toBe(200);
+  });
+
+  test("with the person's own state hands on neither an address nor anything but a name", async () => {
+    const { site } = await open();
+    const person = browser();
+    const state = new URL((await person.open(site.loginUrl)).location).searchParams.get("state");
+    await person.open(`${site.callbackUrl}?error=call+0800+EVIL&${words}&state=${state}`);
+    const [error] = site.errors;
+    expect(error).toBeInstanceOf(OAuth2Strategy.AuthorizationError);
+    expect(JSON.stringify({ ...(error as object), text: String(error) })).not.toMatch(/evil/i);
   });
 
   test("with the state of another browser's login is not that browser's error", async () => {
