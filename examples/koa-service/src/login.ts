@@ -28,11 +28,13 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
       if (error?.name === "AuthorizationError")
         return ctx.throw(502, error.message, { code: "authorization_failed" });
       if (error) throw error;
-      if (!user && (await isLoggedInAlready(pos, ctx, info))) return ctx.redirect("/stock");
-      if (!user)
-        return ctx.throw(status, info?.message ?? "The login was not accepted", { code: info?.code });
-      await ctx.login(user);
-      ctx.redirect("/stock");
+      if (user) {
+        await ctx.login(user);
+        return ctx.redirect("/stock");
+      }
+      const { code = "login_refused", message = "verify refused it" } = { ...info };
+      if (code.startsWith("state_") && (await isLoggedInAlready(pos, ctx))) return ctx.redirect("/stock");
+      ctx.throw(status, message, { code });
     };
     return passport.authenticate("retail-pos", answer)(ctx, next);
   });
@@ -44,8 +46,8 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
 }
 
 /** Somebody who is logged in pressed Back and approved again: the first time counted, if their store is connected. */
-async function isLoggedInAlready(pos: RetailPos, ctx: Context, info?: LoginFailureInfo): Promise<boolean> {
+async function isLoggedInAlready(pos: RetailPos, ctx: Context): Promise<boolean> {
   const user = ctx.state.user as User | undefined;
-  if (!info?.code.startsWith("state_") || user?.domainPrefix !== ctx.query["domain_prefix"]) return false;
-  return user !== undefined && (await retailerState(pos, user.domainPrefix)).state === "connected";
+  if (!user || user.domainPrefix !== ctx.query["domain_prefix"]) return false;
+  return (await retailerState(pos, user.domainPrefix)).state === "connected";
 }

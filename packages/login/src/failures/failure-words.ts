@@ -25,7 +25,7 @@ export const CANNOT_BE_OPENED: string =
 export const OF_ANOTHER_PERSON: string =
   "Nothing was connected: whoever is logged in now did not start this login. Somebody logged in or out meanwhile, or the " +
   "session is gone (one in memory ends with its process, and another application of this host may use its cookie's " +
-  "name). Start the login again";
+  "name), or req.user has no id that the strategy knows. Start the login again";
 
 const wordsWith =
   (action: FailureWords["action"]) =>
