@@ -130,6 +130,18 @@ describe("verify", () => {
     },
   );
 
+  test.each([new Response(null, { status: 403 }), new Error("blocked")])(
+    "that answers with a %s for a refusal lets nobody in: callback() throws",
+    async (verdict) => {
+      const store = memoryStore();
+      const app = site({ client: { store }, login: { verify: () => verdict } });
+      const person = webBrowser();
+      const back = await person.begin(app);
+      await expect(person.open(app.callback, back)).rejects.toThrow(/a falsy value refuses/);
+      expect(await store.load("shop" as never)).toBeUndefined();
+    },
+  );
+
   test("that throws is what callback() throws; the login is spent and nothing is kept", async () => {
     const [store, boom] = [memoryStore(), new Error("of verify")];
     const app = site({ client: { store }, login: { verify: () => Promise.reject(boom) } });
