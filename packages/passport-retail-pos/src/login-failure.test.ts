@@ -188,6 +188,20 @@ test.each<[string, (...args: never[]) => unknown, RegExp]>([
   expect(lines[0]).toMatch(expected);
 });
 
+test.each<[string, (login: object) => unknown]>([
+  ["itself", (login) => login],
+  ["as a copy", async (login) => ({ ...login })],
+])("a verify that returns the login %s, with its tokens, is told of", async (_, verify) => {
+  const lines: string[] = [];
+  const { site } = await open({}, { logFailures: (line: string) => lines.push(line) }, verify as never);
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  expect((await person.open(back)).status).toBe(200);
+  expect(lines).toEqual([
+    expect.stringMatching(/^Sessions and pages may show tokens: verify returned the login/),
+  ]);
+});
+
 // Passport throws inside the failure it was told of. The request has to end, and the process to go on.
 test.each([
   ["access_denied", new Error("of the application's own making")],

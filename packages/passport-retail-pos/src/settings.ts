@@ -31,7 +31,7 @@ export interface StrategySettings {
   readonly passReqToCallback: boolean;
   readonly trustProxy: boolean;
   readonly logFailure: (failure: { code: string; message: string }) => void;
-  readonly logSession: (problem: string) => void;
+  readonly logSession: (problem: string, what?: string) => void;
 }
 
 /** Core knows the names of its own options. */

@@ -61,9 +61,8 @@ export function readCallback(query: Query): Callback | ErrorCallback {
     string | undefined
   >;
   if (error) {
-    const isDecline = error === ACCESS_DENIED;
-    const description = printable(error_description);
-    return { error: printable(error), description, state: isDecline ? state : stateOf(state, error) };
+    const itsState = error === ACCESS_DENIED ? state : stateOf(state, error);
+    return { error: printable(error), description: printable(error_description), state: itsState };
   }
   if (!code || code.length > LONGEST_CODE || !/^[\x20-\x7e]+$/.test(code)) {
     throw new LoginFailure("invalid_callback", "The callback carries no usable code; start the login again");

@@ -29,13 +29,13 @@ export function failureLog(
 }
 
 /**
- * One line for each cause for which people who have logged in will be logged out on the next page, each once. The login
- * itself succeeds, so this is said in production, too, unless `logFailures` is `false`.
+ * One line for what is wrong with a session after a login that succeeded, each once: people may be logged out on the
+ * next page, unless `what` says something else. So this is said in production, too, unless `logFailures` is `false`.
  */
-export function sessionLog(logFailures: LogFailures | undefined): (problem: string) => void {
+export function sessionLog(logFailures: LogFailures | undefined): (problem: string, what?: string) => void {
   const say = sayOnce(logFailures, "back-at-the-start");
-  return (problem) => {
-    if (logFailures !== false) say("People who log in may be logged out on the next page", problem);
+  return (problem, what = "People who log in may be logged out on the next page") => {
+    if (logFailures !== false) say(what, problem);
   };
 }
 

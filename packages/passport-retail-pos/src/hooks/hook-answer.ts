@@ -30,7 +30,7 @@ export function answerOfHook({ name, ask, takesDone, isAnswer }: HookCall): Prom
     const isPromised = takesDone ? isPromise(result) : isThenable(result);
     const isReturned = takesDone === "perhaps" ? (value: unknown) => value !== undefined : isAnswer;
     const take = (value: unknown) => (!takesDone || isReturned?.(value, isPromised)) && resolve([value]);
-    if (isPromised) Promise.resolve(result).then(take, reject);
+    if (isPromised) Promise.resolve(result).then(take).catch(reject);
     else take(result);
   });
   return answered.finally(() => clearTimeout(deadline));

@@ -239,6 +239,19 @@ describe.each(withDone)("verify %s", (_, passReqToCallback, _given, make) => {
   });
 });
 
+test("a user of which nothing may be asked is an error, not the end of the process", async () => {
+  const proxy = new Proxy(
+    {},
+    {
+      has: () => {
+        throw boom;
+      },
+      get: (_, name) => (name === "then" ? undefined : 1),
+    },
+  );
+  failed(await attempt(async (_login: never, _done: never) => proxy, false));
+});
+
 test.each(withDone)(
   "of verify %s, a plain object is the user only where passport-oauth2 has no such form",
   async (name, passReqToCallback, _, make) => {
