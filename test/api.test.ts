@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test("the API reference is written without a complaint, and is the one in docs/api: else `pnpm api`", async () => {
   await promisify(execFile)(process.execPath, [join(root, "scripts/api/generate.mjs"), folder]);
   expect(pagesIn(folder)).toEqual(pagesIn(join(root, "docs/api")));
-}, 120_000);
+}, 300_000);
 
 /** The text of each page, by its name. */
 function pagesIn(folder: string): Record<string, string> {

@@ -20,7 +20,7 @@ const pages = documents
 
 beforeAll(async () => {
   tarballs = await packAll(folder);
-}, 60_000);
+}, 300_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("documents have such lines", () => {

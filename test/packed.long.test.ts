@@ -10,7 +10,7 @@ import { newest, oldest } from "./support/packed/versions.js";
 // calls, renews, and makes every store, as people use the packages (test/support/packed/program).
 
 const folder = mkdtempSync(join(tmpdir(), "retail-pos-packed-"));
-const patience = 240_000; // a clean machine fetches everything
+const patience = 600_000; // a clean machine fetches everything
 
 const projects = new Map<string, Project>();
 const nodes = new Map<string, string>();

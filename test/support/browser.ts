@@ -25,7 +25,7 @@ export interface Browser {
   readonly answers: readonly Answer[];
 }
 
-const PATIENCE_MS = 4_000;
+const PATIENCE_MS = 30_000;
 
 export function browser(): Browser {
   const jars = new Map<string, Map<string, string>>();

@@ -121,7 +121,7 @@ describe("an application whose token has ended", () => {
       "renewed",
     ]);
     await expect(pos.connect(set("2"))).rejects.toMatchObject({ code: "store_failed", operation: "save" });
-  }, 15_000);
+  });
 
   test("spends no refresh token if only the log is gone", async () => {
     const { file, pos, requests } = await application();

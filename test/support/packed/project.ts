@@ -94,7 +94,7 @@ export async function outputOf(
   const { stdout } = await promisify(execFile)(command, args, {
     cwd,
     env: { ...env, ...more },
-    timeout: 120_000,
+    timeout: 300_000, // npm fetches everything on a new machine
   });
   return stdout;
 }

@@ -600,7 +600,7 @@ describe("renewDue, if the service answers after the deadline", () => {
     store.save = save;
     expect(await report).toMatchObject({ due: 2, renewed: 2, failed: 0 });
     expect(await stored()).toBe(next());
-  }, 30_000);
+  });
 
   /** A retailer that is due. A caller's request for it got no answer in time; that answer waits to be let go. */
   async function withLateCaller() {
@@ -650,7 +650,7 @@ describe("renewDue, if the service answers after the deadline", () => {
     store.save = save;
     await Promise.all([report, other]);
     expect(await stored()).toBe(`refresh-${late}-2`);
-  }, 30_000);
+  });
 
   test("starts nobody else while late tokens cannot be saved", async () => {
     const { pos, time, service, store } = await fleet(40, { timeoutMs, store: memoryStore() });
@@ -668,7 +668,7 @@ describe("renewDue, if the service answers after the deadline", () => {
     store.save = save;
     service.always(undefined);
     expect(await report).toMatchObject({ due: 40, renewed: 40, failed: 0 });
-  }, 30_000);
+  });
 
   test("counts an answer without an access token as failed, and saves its refresh token", async () => {
     const { report, stored, next, letGo, types } = await withLateAnswer(
