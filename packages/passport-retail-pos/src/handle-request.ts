@@ -172,15 +172,15 @@ async function finish(
     view.logFailure({ code: "login_refused", message: refusedBy(user) });
     return { act: () => view.own.fail(info) };
   }
-  if (Object(user).tokens === tokens) view.logSession(LOGIN_AS_USER, "Sessions and pages may show tokens");
+  if (Object.getOwnPropertyDescriptor(Object(user), "tokens")?.value === tokens)
+    view.logSession(LOGIN_AS_USER, "Sessions and pages may show tokens");
   await view.client.connect(tokens);
   const { appState, loggedIn } = kept;
   const own = { ...asInfo(info), ...(appState !== undefined && { state: appState }) };
   return { act: () => view.own.success(user, own), loggedIn };
 }
 
-const LOGIN_AS_USER =
-  "verify returned the login, with its tokens, for the user. Return a user of your own, with its domainPrefix";
+const LOGIN_AS_USER = "verify returned the login, which has the tokens. Return a user of your own";
 
 /** The likely mistake is a verify without `return`. */
 function refusedBy(user: unknown): string {

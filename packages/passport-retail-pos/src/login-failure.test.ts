@@ -1,6 +1,6 @@
 import type { RequestHandler } from "express";
 import { Passport } from "passport";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Browser, browser } from "../../../test/support/browser.js";
 import {
   APPLICATION,
@@ -200,6 +200,16 @@ test.each<[string, (login: object) => unknown]>([
   expect(lines).toEqual([
     expect.stringMatching(/^Sessions and pages may show tokens: verify returned the login/),
   ]);
+});
+
+test("a user's own tokens, a relation that is loaded when it is read, are left alone", async () => {
+  const get = vi.fn(() => Promise.reject(new Error("no such table")));
+  const verify = async () => Object.defineProperty({ id: 1 }, "tokens", { get, enumerable: false });
+  const { site } = await open({}, {}, verify as never);
+  const person = browser();
+  const back = approval((await person.open(site.loginUrl)).location, "shop");
+  expect((await person.open(back)).status).toBe(200);
+  expect(get).not.toHaveBeenCalled();
 });
 
 // Passport throws inside the failure it was told of. The request has to end, and the process to go on.

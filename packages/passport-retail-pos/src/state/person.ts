@@ -65,13 +65,16 @@ function nameOf(userOf: () => unknown): string {
   try {
     const user = userOf();
     const name = NAMES.find((key) => textOf(user, key) !== undefined);
-    const kinds = KINDS.map((key) => textOf(user, key, "id") ?? textOf(user, key));
+    const kinds = KINDS.map((key) => (lazy(user, key) ? 0 : (textOf(user, key, "id") ?? textOf(user, key))));
     const named = name && JSON.stringify([...kinds, name, textOf(user, name)]);
     const text = named ?? (user === true ? "true" : exactly(user)); // `true` is the one operator
     if (text !== undefined) return text;
   } catch {} // a getter that throws, a circle
   return crypto.randomUUID();
 }
+
+/** Reading a relation of an ORM that is loaded when it is read sends a query, and puts its rows into the user. */
+const lazy = (user: unknown, key: string) => Object.getOwnPropertyDescriptor(Object(user), key)?.get;
 
 /** A getter that throws, such as one of a relation that was not loaded, names nobody. */
 function textOf(user: unknown, ...path: string[]): string | undefined {
