@@ -130,7 +130,8 @@ describe("verify", () => {
     },
   );
 
-  test.each([new Response(null, { status: 403 }), new Error("blocked")])(
+  class OtherResponse extends Response {} // as @hono/node-server makes the global one
+  test.each([new Response(null, { status: 403 }), new OtherResponse(), new Error("blocked")])(
     "that answers with a %s for a refusal lets nobody in: callback() throws",
     async (verdict) => {
       const store = memoryStore();

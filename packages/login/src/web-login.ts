@@ -140,7 +140,8 @@ export function webLogin(options: WebLoginOptions): WebLogin {
       return failed(request, error);
     }
     const verified = await verify?.(event);
-    if (verified instanceof Response || verified instanceof Error)
+    // By its tag: @hono/node-server has replaced the global Response, and fetch's own is none of these.
+    if (/ (Response|Error)\]$/.test(Object.prototype.toString.call(verified)))
       throw new TypeError("verify returned a Response or an Error: a falsy value refuses, onFailure answers");
     if (verify && !verified) return failed(request, new LoginFailure("login_refused", NOT_VERIFIED));
     try {
