@@ -126,9 +126,9 @@ test("who comes while a program that stops is too busy to notice is served all t
 }) => {
   const { port, child, ended } = await start("test/support/slow-server.mjs", onTestFinished);
   child.kill("SIGTERM");
-  await pause(700);
+  await pause(300);
   const busy = visitor(port).visit("/busy");
-  await pause(200);
+  await pause(100);
   const newcomers = await Promise.all(Array.from({ length: 20 }, () => visitor(port).visit("/quick")));
   for (const each of newcomers) expect(each).toMatchObject({ body: "whole", connection: "close" });
   expect(await busy).toMatchObject({ body: "whole" });

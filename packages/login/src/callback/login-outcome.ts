@@ -31,7 +31,7 @@ export interface FailedLogin {
   readonly code: LoginFailureCode | RetailPosErrorCode;
   /** The HTTP status to answer with. */
   readonly status: number;
-  /** For the log: what happened, and what to check. Of a stranger's text it repeats an error's name at most. */
+  /** For the log: what happened, and what to check. Of strangers: an error's name, a decline's description. */
   readonly message: string;
   /** Headers for the answer, `Retry-After` for example. */
   readonly headers: Record<string, string>;

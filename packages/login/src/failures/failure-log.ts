@@ -9,7 +9,8 @@ const MOST_LINES = 20;
 
 /**
  * One line for each reason for which logins fail, each once: the browser shows none, Passport's answer is the bare word
- * `Forbidden`. Nothing in a line comes from a stranger, but for an error's name. A logger that throws changes nothing.
+ * `Forbidden`. Of a stranger's text a line has an error's name, and the description of a decline whose state is
+ * the browser's own. A logger that throws changes nothing.
  *
  * @param logFailures default: `true` while `NODE_ENV` is "development" or not set, and no `node --test` is running.
  * @param environment asked with each failure, because programs set the variable after they load us; default

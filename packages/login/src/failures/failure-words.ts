@@ -128,9 +128,7 @@ const OTHERWISE = wait(
  * `verify` lets nobody in, gets those of `login_refused`.
  */
 export function failureWords(
-  failure: { readonly code: string; readonly error?: unknown; readonly message?: string | undefined } = {
-    code: "login_refused",
-  },
+  failure: { code: string; error?: unknown; message?: string | undefined } = { code: "login_refused" },
 ): FailureWords {
   const { code, error, message } = failure;
   if (code === "state_unknown" && message === CANNOT_BE_OPENED) return SEALED_ELSEWHERE;

@@ -18,7 +18,7 @@ const STATUS: Partial<Record<LoginFailureCode, 400 | 502>> = {
   authorization_failed: 502,
 };
 
-/** Thrown inside a login to end it with a reason. Of a stranger's query its message repeats an error's name at most. */
+/** Ends a login with a reason. Of a query its message repeats an error's name, and a decline's description at most. */
 export class LoginFailure extends Error {
   /** Which of the reasons. */
   readonly code: LoginFailureCode;
