@@ -8,11 +8,11 @@ export interface HookCall {
   /** Calls the hook, and returns what that returns. */
   readonly ask: (done: (error?: unknown, ...answer: unknown[]) => void) => unknown;
   /**
-   * Whether the hook declares `done`. What it returns is then no answer, as in passport-oauth2: a query, perhaps. One
-   * that declares nothing may do both: `(...args)` may call `done`, or promise something.
+   * Whether the hook declares `done`. Then only `done` answers, as in passport-oauth2: what the hook returns may be a
+   * query. A hook that declares no parameter, such as `(...args)`, may call `done` or promise its answer: `perhaps`.
    */
   readonly takesDone: boolean | "perhaps";
-  /** Whether what such a hook returned, or promised, is its answer all the same. */
+  /** Whether what a hook that declares `done` has returned, or promised, is its answer all the same. */
   readonly isAnswer?: (value: unknown, isPromised: boolean) => boolean;
 }
 

@@ -80,7 +80,7 @@ function argumentsFor(style: VerifyStyle, login: RetailPosLogin): unknown[] {
   return [access.value, refreshToken, login.params, login.profile];
 }
 
-/** An arrow function returns what its last call returned: a timer or a query, which are instances of a class. */
+/** An arrow function may return a timer or a query in place of a user: both are instances of a class. */
 function isUser(value: unknown, isPromised: boolean): boolean {
   if (typeof value !== "object" || value === null) return isPromised && (value === null || value === false);
   if (isPromised) return !(value instanceof EventEmitter || "hasRef" in value); // an ORM's user is one, too

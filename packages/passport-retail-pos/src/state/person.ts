@@ -73,7 +73,7 @@ function nameOf(userOf: () => unknown): string {
   return crypto.randomUUID();
 }
 
-/** Reading a relation of an ORM that is loaded when it is read sends a query, and puts its rows into the user. */
+/** A property that an ORM loads when it is read: reading it sends a query, and puts the rows into the user. */
 const lazy = (user: unknown, key: string) => Object.getOwnPropertyDescriptor(Object(user), key)?.get;
 
 /** A getter that throws, such as one of a relation that was not loaded, names nobody. */
