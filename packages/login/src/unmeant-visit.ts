@@ -3,12 +3,12 @@ export type HeaderOf = (name: string) => unknown;
 
 /**
  * Whether a browser asks ahead of the person who uses it, who may never come: it prefetches a link, or renders its page
- * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say, the others what Turbo and Next's
- * `<Link>` do.
+ * before it is opened. `Purpose`, `X-Purpose` and `X-Moz` are what older browsers say, `X-Sec-Purpose` what Turbo
+ * does. Next's `<Link>` gives a number for its way of prefetching.
  */
 export function isPrefetch(header: HeaderOf): boolean {
   const headers = ["sec-purpose", "purpose", "x-purpose", "x-moz", "x-sec-purpose", "next-router-prefetch"];
-  return headers.some((name) => /^1$|\b(prefetch|prerender|preview)\b/i.test(String(header(name) ?? "")));
+  return headers.some((name) => /^\d$|\b(prefetch|prerender|preview)\b/i.test(String(header(name) ?? "")));
 }
 
 /**
