@@ -32,7 +32,7 @@ function failureIn(error: unknown): LoginFailure | undefined {
   return new LoginFailure(
     "code_refused",
     "The service refused the code: it has expired, was used already, or was made for another address. " +
-      "Start the login again",
+      "Start the login again. If every login ends so, check redirectUri, clientId and clientSecret",
     error,
   );
 }

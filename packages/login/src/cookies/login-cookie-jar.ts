@@ -167,10 +167,11 @@ async function opened(seal: Seal, { name, value }: Cookie): Promise<PendingLogin
 }
 
 const NO_COOKIE =
-  "No login is under way in this browser: the cookie of this login did not come back. Check that login and callback " +
-  "use one host name (localhost and 127.0.0.1 are two), that a login whose callback is on https starts on https too, " +
-  `and that neither the browser nor anything in front drops cookies. ${ONE_COOKIE_HOSTS}. For those, and for logins ` +
-  'that start on another subdomain, the Passport strategy has the option store: "session"';
+  "No login is under way in this browser: the cookie of this login did not come back. If it was not finished already " +
+  "(reload, back button), check that login and callback use one host name (localhost and 127.0.0.1 are two), that a " +
+  "login starts on https if its callback is there, and that neither the browser nor anything in front drops or changes " +
+  `cookies. ${ONE_COOKIE_HOSTS}. For those, and for logins that start on another subdomain, the Passport strategy has ` +
+  'the option store: "session"';
 
 /** Of a cookie without `__Host-` that does not count: see `comesBackPlain`. */
 const CAME_PLAIN =
