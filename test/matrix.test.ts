@@ -28,11 +28,12 @@ describe.each(combinations)("$name", ({ name, site, losesATab }) => {
     expect(sandbox.tokenRequests(store)).toHaveLength(2);
   });
 
-  test("a start and a callback are kept from caches, if the response is in reach", async () => {
-    const inReach = name.includes("@fastify/passport") ? null : "no-store";
+  test("a start and a callback are kept from caches and Referers, if the response is in reach", async () => {
+    const inReach = name.includes("@fastify/passport") ? [null, null] : ["no-store", "strict-origin"];
     const started = await person.open(`${server.origin}/login`);
     const finished = await person.open(sandbox.consent(started.location, store));
-    for (const { headers } of [started, finished]) expect(headers.get("cache-control")).toBe(inReach);
+    for (const { headers } of [started, finished])
+      expect([headers.get("cache-control"), headers.get("referrer-policy")]).toEqual(inReach);
   });
 
   test("without a login the API sees no call", async () => {

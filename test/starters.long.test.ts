@@ -77,7 +77,7 @@ test.each(starters)("$name tells browsers in every answer what its pages may do"
     expect(headers, path).toMatchObject({
       "x-content-type-options": "nosniff",
       "x-frame-options": "DENY",
-      "referrer-policy": "same-origin", // no-referrer would make browsers send `Origin: null` with our forms
+      "referrer-policy": "strict-origin", // no-referrer would make browsers send `Origin: null` with our forms
     });
     expect(headers["strict-transport-security"], path).toMatch(/^max-age=\d{8,}$/);
     expect(headers, path).not.toHaveProperty("x-powered-by");

@@ -102,7 +102,7 @@ function protection(isHttps: boolean, authUrl: string): RequestHandler {
         objectSrc: none,
       },
     },
-    referrerPolicy: { policy: "same-origin" }, // no-referrer would make browsers send `Origin: null` with our forms
+    referrerPolicy: { policy: "strict-origin" }, // no-referrer would make browsers send `Origin: null` with our forms
     strictTransportSecurity: isHttps && { includeSubDomains: false }, // others below this host may not have TLS yet
     xFrameOptions: { action: "deny" },
   });

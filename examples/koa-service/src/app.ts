@@ -88,7 +88,7 @@ function protectiveHeaders(authUrl: string, isHttps: boolean): Middleware {
   };
   return helmet({
     contentSecurityPolicy: { useDefaults: false, directives },
-    referrerPolicy: { policy: "same-origin" }, // no-referrer would make browsers send `Origin: null` with our forms
+    referrerPolicy: { policy: "strict-origin" }, // no-referrer would make browsers send `Origin: null` with our forms
     strictTransportSecurity: isHttps && { includeSubDomains: false }, // others below this host may not have TLS yet
     xFrameOptions: { action: "deny" },
   });

@@ -75,7 +75,7 @@ function protectiveHeaders(authUrl: string, isHttps: boolean): RequestHandler {
   const directives = { defaultSrc: self, baseUri: none, formAction, frameAncestors: none, objectSrc: none };
   return helmet({
     contentSecurityPolicy: { useDefaults: false, directives },
-    referrerPolicy: { policy: "same-origin" }, // with helmet's default, our own forms would come with `Origin: null`
+    referrerPolicy: { policy: "strict-origin" }, // with helmet's default, our own forms would come with `Origin: null`
     strictTransportSecurity: isHttps && { includeSubDomains: false },
     xFrameOptions: { action: "deny" },
   });

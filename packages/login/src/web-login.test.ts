@@ -292,6 +292,7 @@ describe("a browser that asks ahead of a visit gets 503, no-store, and no login 
     ["a prefetch of an older browser", { purpose: "prefetch" }],
     ["a prefetch of Turbo", { "x-sec-purpose": "prefetch" }],
     ["a prefetch of Next's <Link>", { "next-router-prefetch": "1", "sec-fetch-site": "same-origin" }],
+    ["one of Next's other ways", { "next-router-prefetch": "3", "sec-fetch-site": "same-origin" }],
   ])("%s", async (_, headers) => {
     const { app, person, back } = await begun();
     for (let start = 0; start < 25; start += 1)
@@ -545,6 +546,21 @@ describe("the answers", () => {
     expect(ours).toEqual([expect.stringMatching(/=; Path=\/; Max-Age=0; HttpOnly; SameSite=Lax; Secure$/)]);
     expect(answer.headers.getSetCookie()).toHaveLength(expected.headers.getSetCookie().length + 1);
   });
+
+  test.each([
+    [undefined, "strict-origin"],
+    ["same-origin", "same-origin"],
+  ])(
+    "whose Referrer-Policy is %s: it is %s, so that no page gets the code in a Referer",
+    async (own, sent) => {
+      const onFailure = () => new Response("failed", { headers: own ? { "referrer-policy": own } : {} });
+      const answer = await webBrowser().open(
+        site({ login: { onFailure } }).callback,
+        `${CALLBACK}?code=c&state=s`,
+      );
+      expect(answer.headers.get("referrer-policy")).toBe(sent);
+    },
+  );
 
   test("of onLogin and onFailure, passed on from a fetch: without the length of a body that was packed", async () => {
     const passedOn = () => new Response("whole", { headers: { "content-length": "2", trailer: "expires" } });

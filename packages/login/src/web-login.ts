@@ -182,10 +182,8 @@ export function webLogin(options: WebLoginOptions): WebLogin {
 /** @throws {TypeError} naming the option that is wrong. */
 function checked(options: WebLoginOptions): WebLoginOptions {
   refuseMisspelt(options, NAMES, { onsuccess: "onLogin", onerror: "onFailure" });
-  const { onLogin, verify, onFailure, clock } = options;
-  if (typeof onLogin !== "function")
-    throw new TypeError("onLogin must be a function that returns a Response");
-  for (const [name, fn] of Object.entries({ verify, onFailure, clock })) {
+  const { onLogin = null, verify, onFailure, clock } = options;
+  for (const [name, fn] of Object.entries({ onLogin, verify, onFailure, clock })) {
     if (fn !== undefined && typeof fn !== "function") throw new TypeError(`${name} must be a function`);
   }
   return options;
@@ -220,14 +218,17 @@ function prefetched(): Response {
 }
 
 /**
- * A copy, because the headers of some responses cannot be changed. If an application passes on an answer of `fetch`,
- * its length may be of a body that was packed: the server frames this one. The application removes `content-encoding`.
+ * A copy, because the headers of some responses cannot be changed. The address of a callback that failed can have a
+ * code that was not sent: what its page loads gets the origin only (RFC 9700, 4.2.4). If an application passes on an
+ * answer of `fetch`, its length may be of a body that was packed: the server frames this one. The application removes
+ * `content-encoding`.
  */
 function withCookies(answer: Response, lines: readonly string[]): Response {
   if (typeof answer?.headers?.get !== "function")
     throw new TypeError("onLogin and onFailure must return a Response");
   const headers = new Headers(answer.headers);
   headers.set("cache-control", "no-store");
+  if (!headers.has("referrer-policy")) headers.set("referrer-policy", "strict-origin");
   for (const name of FRAMING) headers.delete(name);
   for (const line of lines) headers.append("set-cookie", line);
   const { body, status, statusText } = answer;

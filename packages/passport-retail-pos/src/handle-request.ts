@@ -19,7 +19,7 @@ import { type AnyVerify, askVerify } from "./hooks/verify.js";
 import type { LoginOptions } from "./options.js";
 import { absoluteCallbackUrl } from "./request/callback-url.js";
 import { callbackQueryOf, type Routes } from "./request/request-query.js";
-import { answerPrefetch, keepFromCaches } from "./request/response.js";
+import { answerPrefetch, keepPrivate } from "./request/response.js";
 import type { StrategySettings } from "./settings.js";
 import { checkSessionCookie, checkSessionStore } from "./state/session-check.js";
 import type { CallbackRoute, FinishedState, StateKeeper } from "./state-keeper.js";
@@ -65,7 +65,7 @@ export async function handleLogin(view: LoginView, req: Request, options: LoginO
     loggedIn?.();
     checkSessionStore(req, view.logSession);
   });
-  keepFromCaches(req);
+  keepPrivate(req);
   guarded(act, report)();
 }
 

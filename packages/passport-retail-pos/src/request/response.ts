@@ -27,10 +27,12 @@ export function addCookies(req: Request, lines: readonly string[]): void {
   response.setHeader("set-cookie", [...others, ...lines]);
 }
 
-/** A login's answers have cookies beside them, and belong to one browser. */
-export function keepFromCaches(req: Request): void {
+/** A login's answers belong to one browser. The address of one that failed can have a code (RFC 9700, 4.2.4). */
+export function keepPrivate(req: Request): void {
   const response = responseOf(req);
-  if (response && !response.headersSent) response.setHeader("cache-control", "no-store");
+  if (!response || response.headersSent) return;
+  response.setHeader("cache-control", "no-store");
+  if (!response.getHeader?.("referrer-policy")) response.setHeader("referrer-policy", "strict-origin");
 }
 
 /** Answers without doing anything; by an error, if the response is out of reach. */
