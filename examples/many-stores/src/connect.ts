@@ -31,9 +31,8 @@ export function connectRoutes(
     ),
   );
   return Router()
-    .use("/auth/retail-pos", requireLogin)
-    .get("/auth/retail-pos", people.authorize("retail-pos"))
-    .get("/auth/retail-pos/callback", finish);
+    .get("/auth/retail-pos", requireLogin, people.authorize("retail-pos"))
+    .get("/auth/retail-pos/callback", finish); // whoever logged out meanwhile is told so
 
   /** The service sends the browser back here. */
   function finish(req: Request, res: Response, next: NextFunction): void {
