@@ -313,6 +313,54 @@ describe.skipIf(!redis)("NestJS, stopped by a signal while it renews for a calle
   }
 });
 
+test("NestJS connects a store to the person who is logged in, and leaves them logged in", async () => {
+  await openSandbox();
+  onTestFinished(() => sandbox.close());
+  const program = await start(nestForPeople());
+  onTestFinished(() => void program.kill("SIGKILL"));
+  const [ada, ben] = [browser(), browser()];
+  const of = async (person: typeof ada) => JSON.parse((await person.open(at("/last"))).body);
+  await ada.open(at("/log-in/ada"));
+  const callback = sandbox.consent((await ada.open(login())).location, store);
+  expect((await ada.open(callback)).location).toBe("/products");
+  expect(await of(ada)).toEqual({ validated: "ada", user: { id: "ada" }, account: { domainPrefix: store } });
+  expect(await of(ada)).toMatchObject({ user: { id: "ada" }, account: null }); // on the next page
+
+  await ben.open(at("/log-in/ada"));
+  const begun = sandbox.consent((await ben.open(login())).location, store);
+  await ben.open(at("/log-in/ben"));
+  expect((await ben.open(begun)).status).toBe(403);
+  expect(await of(ben)).toMatchObject({ user: { id: "ben" }, account: null });
+});
+
+/** The program for Nest with the guard that its page has for people, and pages that log a person in and look. */
+function nestForPeople(): string {
+  const text = readFileSync(join(root, "examples/frameworks/nestjs/dist/app.js"), "utf8");
+  const guard = blocksOf("docs/frameworks/nestjs.md").find((block) =>
+    block.text.includes("class ConnectGuard"),
+  );
+  const javascript = guard?.text.replaceAll(/^ *@Injectable\(\)|\boverride /gm, "");
+  const changes: [string, string][] = [
+    ["super({ client })", "super({ client, passReqToCallback: true })"],
+    ["validate({ domainPrefix }) {", "validate({ user }, { domainPrefix }) { last.validated = user.id;"],
+    ["let LoginController", `${javascript}\nlet LoginController`],
+    ["UseGuards(LoginGuard)", "UseGuards(ConnectGuard)"],
+    [
+      "app.use(passport.session());",
+      `app.use(passport.session());
+      app.use("/log-in", (req, res, next) => req.logIn({ id: req.path.slice(1) }, () => res.end()));
+      app.use((req, res, next) => {
+        res.once("finish", () => Object.assign(last, { user: req.user, account: req.account ?? null }));
+        next();
+      });
+      app.use("/last", (req, res) => res.json(last));`,
+    ],
+  ];
+  for (const [old] of changes) expect(text).toContain(old);
+  const changed = changes.reduce((program, [old, now]) => program.replace(old, now), text);
+  return write("nest.js", `const last = {};\n${changed}`);
+}
+
 describe("the rule for queue workers", () => {
   const clock = virtualClock();
   let retryAtOf: (error: unknown, attempt: number) => number | undefined;

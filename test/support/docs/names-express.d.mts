@@ -1,4 +1,8 @@
 declare global {
+  const Injectable: typeof import("@nestjs/common").Injectable;
+  const AuthGuard: typeof import("@nestjs/passport").AuthGuard;
+  const LoginGuard: ReturnType<typeof AuthGuard>;
+
   const app: import("express").Express;
   const passport: import("passport").PassportStatic;
   const requireLogin: import("express").RequestHandler;
