@@ -106,8 +106,27 @@ test("the program of passport-retail-pos logs in and shows products", async () =
   await expectProductsAfterLogin();
 });
 
+test("the protocol alone finishes two tabs, each once", async () => {
+  const flow = programIn("packages/login/README.md", "The protocol alone");
+  await start(`${express}
+    import { retailPos, settingsFromEnv } from "@retail-pos/core";
+    import { failureWords, loginFlow } from "@retail-pos/login";
+    const client = retailPos(settingsFromEnv());
+    ${flow}
+    app.listen(process.env.PORT);`);
+  const person = browser();
+  const begin = async () => (await person.open(`http://localhost:${port}/auth/retail-pos`)).location;
+  const callbacks = [await begin(), await begin()].map((tab) => sandbox.consent(tab, store));
+  for (const callback of callbacks) {
+    expect((await person.open(callback, { headers: { "sec-purpose": "prefetch" } })).status).toBe(503);
+    expect((await person.open(callback)).location).toBe("/products");
+    expect((await person.open(callback)).status).toBe(403);
+  }
+  expect(sandbox.tokenRequests(store)).toHaveLength(2);
+});
+
 test("the program of login logs in and shows products", async () => {
-  await start(programIn("packages/login/README.md"));
+  await start(programIn("packages/login/README.md", "@retail-pos/login"));
   await expectProductsAfterLogin();
 });
 

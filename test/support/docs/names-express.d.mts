@@ -10,4 +10,10 @@ declare global {
   const showProducts: import("express").RequestHandler<{ store: string }>;
 }
 
+declare module "express-session" {
+  interface SessionData {
+    pending?: string;
+  }
+}
+
 export {};
