@@ -219,6 +219,12 @@ describe.runIf(hasPostgres)("the application of docs/accounts.md", () => {
     expect(answer).toMatchObject({ status: 401, body: expect.stringContaining("Log in first") });
   });
 
+  test("a callback that a proxy brings to the start's path connects the store as well", async () => {
+    const ada = await logIn("ada");
+    const { search } = sandbox.consent((await open(ada, "/auth/retail-pos")).location, store);
+    expect((await open(ada, `/auth/retail-pos${search}`)).location).toBe(`/stores/${store}`);
+  });
+
   test("behind a proxy that says nothing of https, the log says why nobody can log in", async () => {
     app.child.kill("SIGTERM");
     await app.ended;

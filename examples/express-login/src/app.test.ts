@@ -281,8 +281,10 @@ describe("somebody who is logged in", () => {
 
   test("goes on to their store when they press Back and approve again", async () => {
     await logIn();
-    const query = `code=c&domain_prefix=${store}&state=used-before`;
-    expect((await open(`/auth/retail-pos/callback?${query}`)).location).toBe("/products");
+    for (const named of [store, store.toUpperCase()]) {
+      const query = `code=c&domain_prefix=${named}&state=used-before`;
+      expect((await open(`/auth/retail-pos/callback?${query}`)).location).toBe("/products");
+    }
     expect((await open(`/auth/retail-pos/callback?code=c&domain_prefix=${store}`)).location).toBe(
       "/products",
     );

@@ -76,7 +76,7 @@ function finishLogin(pos: RetailPos, people: passport.Authenticator): RequestHan
 
   /** Somebody who is logged in pressed Back and approved again. They want their page, if it has their store's data. */
   async function isTheirs({ user, query }: Request): Promise<boolean> {
-    if (!user || user.domainPrefix !== query["domain_prefix"]) return false;
+    if (!user || user.domainPrefix !== String(query["domain_prefix"]).toLowerCase()) return false;
     return (await retailerState(pos, user.domainPrefix)).state === "connected";
   }
 }

@@ -48,6 +48,6 @@ export function loginRoutes(pos: RetailPos, clock = Date.now): Middleware[] {
 /** Somebody who is logged in pressed Back and approved again: the first time counted, if their store is connected. */
 async function isLoggedInAlready(pos: RetailPos, ctx: Context): Promise<boolean> {
   const user = ctx.state.user as User | undefined;
-  if (!user || user.domainPrefix !== ctx.query["domain_prefix"]) return false;
+  if (!user || user.domainPrefix !== String(ctx.query["domain_prefix"]).toLowerCase()) return false;
   return (await retailerState(pos, user.domainPrefix)).state === "connected";
 }

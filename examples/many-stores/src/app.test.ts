@@ -375,6 +375,7 @@ describe("connecting a store", () => {
     const { pathname, search } = site.sandbox.consent(location, store);
     await ada.open(pathname + search);
     expect(await ada.open(pathname + search)).toMatchObject({ status: 302, location: `/stores/${store}` });
+    expect((await ada.open((pathname + search).replace("/callback", ""))).location).toBe(`/stores/${store}`);
     // Of a store that is not theirs they learn nothing.
     await site.person("bob@example.com", "rosas-bikes");
     const foreign = (pathname + search).replace(store, "rosas-bikes");

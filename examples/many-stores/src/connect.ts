@@ -22,7 +22,7 @@ export function connectRoutes(
 ): Router {
   people.use(
     new RetailPosStrategy(
-      { client, passReqToCallback: true, logFailures: false }, // `finish` logs them
+      { client, passReqToCallback: true, logFailures: false }, // `connect` logs them
       async ({ user }, { domainPrefix }): Promise<Account | null> => {
         if (!user) return null;
         await memberships.join(user.id, domainPrefix); // before the tokens are kept
@@ -30,12 +30,15 @@ export function connectRoutes(
       },
     ),
   );
-  return Router()
-    .get("/auth/retail-pos", requireLogin, people.authorize("retail-pos"))
-    .get("/auth/retail-pos/callback", finish); // whoever logged out meanwhile is told so
+  return (
+    Router()
+      .get("/auth/retail-pos", requireLogin)
+      // Whoever logged out before the callback is told so.
+      .get(["/auth/retail-pos", "/auth/retail-pos/callback"], connect)
+  );
 
-  /** The service sends the browser back here. */
-  function finish(req: Request, res: Response, next: NextFunction): void {
+  /** Sends the browser to the service, which sends it back here. */
+  function connect(req: Request, res: Response, next: NextFunction): void {
     const answer = async (
       error: Error | null,
       account?: Account | false,
@@ -48,7 +51,7 @@ export function connectRoutes(
       if (account) return welcome(account.domainPrefix);
       const { code = "login_refused", message = "verify refused it" } = { ...info };
       // Somebody pressed Back and approved again: their store is connected, unless it has to be connected anew.
-      const store = String(req.query["domain_prefix"]);
+      const store = String(req.query["domain_prefix"]).toLowerCase();
       const isTheirs = code.startsWith("state_") && req.user && records.storeOf(req.user.id, store);
       if (isTheirs && (await retailerState(client, store)).state === "connected")
         return res.redirect(`/stores/${store}`);
