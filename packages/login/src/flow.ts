@@ -73,7 +73,7 @@ const LONGEST_STATE = 64 * 1024;
  * @throws {TypeError} naming the option that is wrong, or what the client lacks for a login.
  */
 export function loginFlow(options: LoginFlowOptions): LoginFlow {
-  refuseMisspelt(options, ["client", "clock"] satisfies (keyof LoginFlowOptions)[]);
+  refuseMisspelt(options, ["client", "clock"], { verify: "outcome.state" });
   const { client, clock = Date.now } = options;
   const { identity } = applicationOf(client);
   if (typeof clock !== "function") throw new TypeError("clock must be a function");
