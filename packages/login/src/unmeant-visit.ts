@@ -43,7 +43,7 @@ const FRAMES: ReadonlySet<unknown> = new Set(["iframe", "frame", "fencedframe", 
  */
 export function mayEvict(header: HeaderOf): boolean {
   const browser = String(header("user-agent"));
-  const isClicked = header("sec-fetch-user") != null || /AppleWebKit\/(?!.*Chrom(e|ium)\/)/.test(browser);
+  const isClicked = header("sec-fetch-user") != null || /^(?!.*Chrom(e|ium)\/).*AppleWebKit\//.test(browser);
   const isForced = header("sec-fetch-site") === "cross-site" && !isClicked;
   const isVisit = header("sec-fetch-site") == null || (header("sec-fetch-mode") ?? "navigate") === "navigate";
   return isVisit && !isForced && !FRAMES.has(header("sec-fetch-dest"));
