@@ -1,12 +1,12 @@
 import { jwtVerify, SignJWT } from "jose";
 
-const key = () => new TextEncoder().encode(process.env.SESSION_SECRET);
+const key = () => new TextEncoder().encode(process.env.SESSION_SECRET?.match(/.{32,}/)?.[0]); // else empty
 const isHttps = () => process.env.RETAIL_POS_REDIRECT_URI?.startsWith("https:");
 const cookieName = () => (isHttps() ? "__Host-session" : "session"); // no other host of your domain can set it
 
 /** Remembers the store that logged in, or forgets it (`undefined`), and sends the browser on. */
 export async function remember(store: string | undefined, location: string): Promise<Response> {
-  if (key().length < 32) throw new TypeError("SESSION_SECRET must be 32 characters or more");
+  if (key().length === 0) throw new TypeError("SESSION_SECRET must be 32 characters or more");
   const jwt = new SignJWT({ store }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("14d");
   const value = store ? `${await jwt.sign(key())}; Max-Age=1209600` : "; Max-Age=0";
   const cookie = `${cookieName()}=${value}; Path=/; HttpOnly; SameSite=Lax${isHttps() ? "; Secure" : ""}`;
