@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
@@ -10,7 +11,17 @@ import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { redisTokens } from "@retail-pos/store-redis";
 import { Hono, type MiddlewareHandler } from "hono";
 import type { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { browser } from "./support/browser.js";
 import { type Block, blocksOf, root } from "./support/docs/documents.js";
@@ -313,6 +324,19 @@ describe.skipIf(!redis)("NestJS, stopped by a signal while it renews for a calle
   }
 });
 
+test.each(["", "secret"])("the session in one file opens nothing with the secret %j", async (secret) => {
+  vi.stubEnv("SESSION_SECRET", secret);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const file = pathToFileURL(join(root, "examples/frameworks/hono/dist/lib/session.js")).href;
+  const { remember, storeIn } = await import(file);
+  const text = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+  const unsigned = `${text({ alg: "HS256" })}.${text({ store })}`;
+  const signature = createHmac("sha256", secret).update(unsigned).digest("base64url");
+  const headers = new Headers({ cookie: `session=${unsigned}.${signature}` });
+  expect(await storeIn({ headers })).toBeUndefined();
+  await expect(remember(store, "/products")).rejects.toThrow("SESSION_SECRET must be 32 characters or more");
+});
+
 test("NestJS connects a store to the person who is logged in, and leaves them logged in", async () => {
   await openSandbox();
   onTestFinished(() => sandbox.close());
@@ -320,6 +344,7 @@ test("NestJS connects a store to the person who is logged in, and leaves them lo
   onTestFinished(() => void program.kill("SIGKILL"));
   const [ada, ben] = [browser(), browser()];
   const of = async (person: typeof ada) => JSON.parse((await person.open(at("/last"))).body);
+  expect((await ada.open(login())).status).toBe(401);
   await ada.open(at("/log-in/ada"));
   const callback = sandbox.consent((await ada.open(login())).location, store);
   expect((await ada.open(callback)).location).toBe("/products");
@@ -339,7 +364,7 @@ function nestForPeople(): string {
   const guard = blocksOf("docs/frameworks/nestjs.md").find((block) =>
     block.text.includes("class ConnectGuard"),
   );
-  const javascript = guard?.text.replaceAll(/^ *@Injectable\(\)|\boverride /gm, "");
+  const javascript = guard?.text.replaceAll(/^ *@Injectable\(\)|\boverride |: ExecutionContext/gm, "");
   const changes: [string, string][] = [
     ["super({ client })", "super({ client, passReqToCallback: true })"],
     ["validate({ domainPrefix }) {", "validate({ user }, { domainPrefix }) { last.validated = user.id;"],

@@ -1,6 +1,8 @@
 declare global {
   const Injectable: typeof import("@nestjs/common").Injectable;
   const AuthGuard: typeof import("@nestjs/passport").AuthGuard;
+  const HttpException: typeof import("@nestjs/common").HttpException;
+  type ExecutionContext = import("@nestjs/common").ExecutionContext;
   const LoginGuard: ReturnType<typeof AuthGuard>;
 
   const app: import("express").Express;
