@@ -57,14 +57,13 @@ export async function askVerify(
   const style = styleOf(verify, passReqToCallback);
   const args = argumentsFor(style, login);
   if (passReqToCallback) args.unshift(req);
-  const takesDone = verify.length > args.length;
   const [user, info] = await answerOfHook({
     name: "verify",
     ask(done) {
       const result = verify(...args, done);
       return verify.length < args.length && result === undefined ? nothingLater() : result;
     },
-    takesDone,
+    takesDone: verify.length > args.length,
     isAnswer: (value, isPromised) => style === "login" && isUser(value, isPromised),
   });
   return { user, info: info as object | undefined };
