@@ -277,7 +277,11 @@ test.each<[string, object, RegExp]>([
   ["no client", {}, /client/],
   ["a client that is a promise", { client: Promise.resolve({}) }, /client/],
   ["a misspelt clock", { client: open().client, clok: Date.now }, /^clok .* called clock here$/],
-  ["a verify, as webLogin has it", { client: open().client, verify: () => true }, /called outcome\.state here$/],
+  [
+    "a verify, as webLogin has it",
+    { client: open().client, verify: () => true },
+    /called outcome\.state here$/,
+  ],
   ["a clock that is none", { client: open().client, clock: 7 }, /clock/],
 ])("a flow with %s is a TypeError", (_, options, message) => {
   expect(() => loginFlow(options as LoginFlowOptions)).toThrow(TypeError);
