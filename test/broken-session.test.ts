@@ -50,10 +50,10 @@ describe.each(withCookies)("$name: a session's cookie that is Secure, and a requ
 });
 
 describe.each(withCookies)("$name: a session's cookie", (site) => {
-  test("that is SameSite=None and not Secure is told", async () => {
-    const { person, origin, lines } = await open(site, { cookie: { sameSite: "none" } });
+  test.each(["none", "strict"] as const)("that is SameSite %j and not Secure is told", async (sameSite) => {
+    const { person, origin, lines } = await open(site, { cookie: { sameSite } });
     expect((await person.open(await begin(person, origin))).status).toBe(200);
-    expect(lines).toEqual([expect.stringMatching(/SameSite=None and not Secure/)]);
+    expect(lines).toEqual([expect.stringMatching(/SameSite=Strict, or None and not Secure/)]);
   });
 
   test.each<[string, NonNullable<PassportSiteSettings["cookie"]>]>([

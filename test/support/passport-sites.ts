@@ -33,7 +33,7 @@ export interface PassportSiteSettings {
   readonly login?: { callbackURL?: string; state?: unknown; session?: false };
   readonly trustProxy?: boolean;
   /** Attributes of the session's cookie. */
-  readonly cookie?: { secure?: boolean; sameSite?: "none" | "lax" };
+  readonly cookie?: { secure?: boolean; sameSite?: "none" | "lax" | "strict" };
   /** Of express-session. */
   readonly store?: Store;
   /** Of koa-session. */

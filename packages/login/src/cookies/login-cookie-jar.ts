@@ -186,6 +186,4 @@ function isHttp(address: string | undefined): address is string {
 }
 
 /** Names and values are ASCII. */
-function sizeOf({ name, value }: Cookie): number {
-  return name.length + value.length;
-}
+const sizeOf = ({ name, value }: Cookie): number => name.length + value.length;

@@ -24,8 +24,8 @@ export const CANNOT_BE_OPENED: string =
 /** The message for a login that another person began, or nobody who was logged in; `state_unknown` too. */
 export const OF_ANOTHER_PERSON: string =
   "Nothing was connected: whoever is logged in now did not start this login. Somebody logged in or out meanwhile, or the " +
-  "session is gone (one in memory ends with its process, and another application of this host may use its cookie's " +
-  "name), or req.user has no id that the strategy knows. Start the login again";
+  "session is gone (one in memory ends with its process, another application of this host may use its cookie's name, and " +
+  "its cookie may be SameSite=Strict), or req.user has no id that the strategy knows. Start the login again";
 
 const wordsWith =
   (action: FailureWords["action"]) =>

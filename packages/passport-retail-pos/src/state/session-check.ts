@@ -17,7 +17,7 @@ const SECURE =
   "`X-Forwarded-Proto: https`, and the application has to trust it (Express: `trust proxy`, or express-session's `proxy`, " +
   "which is not seen here; Koa: `app.proxy`; Fastify: `trustProxy`). Without TLS the cookie's `secure` has to be false";
 const SAME_SITE =
-  "the session's cookie is SameSite=None and not Secure, so browsers drop it. Make it SameSite=Lax, or Secure on https";
+  "the session's cookie is SameSite=Strict, or None and not Secure, so browsers hold it back. Make it SameSite=Lax";
 const LOST =
   "the session's store does not have the session that was saved in it. It may be full, or fail without a word";
 
@@ -27,7 +27,8 @@ export function checkSessionCookie(req: Request, tell: (problem: string) => void
   const { secure, sameSite }: CookieSettings = sessionIn(req)?.["cookie"] ?? ctx?.sessionOptions ?? {};
   const isHttps = socket?.encrypted === true || (ctx?.protocol ?? protocol) === "https";
   if (secure === true && !isHttps) tell(SECURE);
-  if (String(sameSite).toLowerCase() === "none" && !(secure ?? isHttps)) tell(SAME_SITE);
+  const heldBack = (secure ?? isHttps) ? /^(strict|true)$/i : /^(strict|true|none)$/i;
+  if (heldBack.test(String(sameSite))) tell(SAME_SITE);
 }
 
 /**
