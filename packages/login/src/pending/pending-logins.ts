@@ -82,8 +82,8 @@ export function alreadyUsed(): LoginFailure {
 
 /** Why a state is unknown where other logins are under way. */
 export const NOT_THIS_ONE: string =
-  "The state is none of the logins under way in this browser: it was started in another browser or session, newer " +
-  "logins took its place, or the callback is forged";
+  "The state is none of the logins under way in this browser: it was finished already (reload, back button) or " +
+  "started in another browser or session, newer logins took its place, or the callback is forged";
 
 /** For messages about a cookie that did not come back. */
 export const ONE_COOKIE_HOSTS: string =
