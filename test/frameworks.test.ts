@@ -594,8 +594,10 @@ function koaWithHooks(koa: string, http: string): string {
     const client = retailPos(settingsFromEnv());
     const { start, callback } = webLogin({
       client,
-      onLogin: ({ request, login }) => {
-        sessions.get(request).store = login.domainPrefix;
+      onLogin: async ({ request, login }) => {
+        const session = sessions.get(request);
+        await session.regenerate();
+        session.store = login.domainPrefix;
         return new Response(null, { status: 303, headers: { location: "/products" } });
       },
     });

@@ -119,7 +119,9 @@ test("the protocol alone finishes two tabs, each once", async () => {
   const callbacks = [await begin(), await begin()].map((tab) => sandbox.consent(tab, store));
   for (const callback of callbacks) {
     expect((await person.open(callback, { headers: { "sec-purpose": "prefetch" } })).status).toBe(503);
-    expect((await person.open(callback)).location).toBe("/products");
+    const finished = await person.open(callback);
+    expect(finished.location).toBe("/products");
+    expect(finished.headers.getSetCookie()).toEqual([expect.stringMatching(/^connect\.sid=/)]); // a new session
     expect((await person.open(callback)).status).toBe(403);
   }
   expect(sandbox.tokenRequests(store)).toHaveLength(2);
