@@ -30,7 +30,7 @@ export class LoginFailure extends Error {
 export function loginRoutes(pos: RetailPos, connections: Connections, clock = Date.now): Router {
   const people = new passport.Passport(); // not the one of the module, which all applications of a process share
   people.use(
-    new RetailPosStrategy({ client: pos, clock }, async ({ domainPrefix }) => {
+    new RetailPosStrategy({ client: pos, clock, logFailures: false }, async ({ domainPrefix }) => {
       // find or create your user here; return null to refuse
       return { domainPrefix, connection: await connections.ofLogin(domainPrefix) };
     }),

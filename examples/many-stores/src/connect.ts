@@ -22,7 +22,7 @@ export function connectRoutes(
 ): Router {
   people.use(
     new RetailPosStrategy(
-      { client, passReqToCallback: true },
+      { client, passReqToCallback: true, logFailures: false }, // `connect` logs them
       async ({ user }, { domainPrefix }): Promise<Account | null> => {
         if (!user) return null;
         await memberships.join(user.id, domainPrefix); // before the tokens are kept
