@@ -11,17 +11,7 @@ import { type Sandbox, startSandbox, virtualClock } from "@retail-pos/sandbox";
 import { redisTokens } from "@retail-pos/store-redis";
 import { Hono, type MiddlewareHandler } from "hono";
 import type { Redis } from "ioredis";
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startServer } from "../packages/store-redis/testing/server.js";
 import { browser } from "./support/browser.js";
 import { type Block, blocksOf, root } from "./support/docs/documents.js";
@@ -298,35 +288,25 @@ describe.skipIf(!redis)("NestJS, stopped by a signal while it renews for a calle
 
   /** The program for Nest as it is shown, on Redis, with the hooks of a stop and perhaps what the page has for them. */
   function nestWithRedis(waits: boolean): string {
-    const text = readFileSync(join(root, "examples/frameworks/nestjs/dist/app.js"), "utf8");
-    const recipe = blocksOf("docs/frameworks/nestjs.md").find((block) =>
-      block.text.includes("class Renewals"),
-    );
-    const javascript = recipe?.text.replaceAll(/<Promise<unknown>>|: Promise<unknown>/g, "");
-    const changes: [string, string][] = [
-      [
-        "settingsFromEnv()",
-        `{ ...settingsFromEnv(), ...redisTokens({ client: redis })${waits ? ", background" : ""} }`,
-      ],
-      ["await app.listen(", "app.enableShutdownHooks();\nawait app.listen("],
-      ...(waits ? [["providers: [", "providers: [Renewals, "] as [string, string]] : []),
-    ];
-    for (const [old] of changes) expect(text).toContain(old);
-    const changed = changes.reduce((program, [old, now]) => program.replace(old, now), text);
-    return write(
-      "nest.js",
+    const renewals = waits ? recipeForNest("Renewals") : "";
+    const options = `...settingsFromEnv(), ...redisTokens({ client: redis })${waits ? ", background" : ""}`;
+    return writeNest(
       `import { redisTokens } from "@retail-pos/store-redis";
       import { Redis } from "ioredis";
       const redis = new Redis(process.env.REDIS_URL);
-      ${javascript}
-      ${changed}`,
+      ${renewals}`,
+      [
+        ["settingsFromEnv()", `{ ${options} }`],
+        ["await app.listen(", "app.enableShutdownHooks();\nawait app.listen("],
+        ["providers: [", waits ? "providers: [Renewals, " : "providers: ["],
+      ],
     );
   }
 });
 
 test.each(["", "secret"])("the session in one file opens nothing with the secret %j", async (secret) => {
-  vi.stubEnv("SESSION_SECRET", secret);
-  onTestFinished(() => void vi.unstubAllEnvs());
+  process.env["SESSION_SECRET"] = secret;
+  onTestFinished(() => void delete process.env["SESSION_SECRET"]);
   const file = pathToFileURL(join(root, "examples/frameworks/hono/dist/lib/session.js")).href;
   const { remember, storeIn } = await import(file);
   const text = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
@@ -360,15 +340,10 @@ test("NestJS connects a store to the person who is logged in, and leaves them lo
 
 /** The program for Nest with the guard that its page has for people, and pages that log a person in and look. */
 function nestForPeople(): string {
-  const text = readFileSync(join(root, "examples/frameworks/nestjs/dist/app.js"), "utf8");
-  const guard = blocksOf("docs/frameworks/nestjs.md").find((block) =>
-    block.text.includes("class ConnectGuard"),
-  );
-  const javascript = guard?.text.replaceAll(/^ *@Injectable\(\)|\boverride |: ExecutionContext/gm, "");
-  const changes: [string, string][] = [
+  return writeNest("const last = {};", [
     ["super({ client })", "super({ client, passReqToCallback: true })"],
     ["validate({ domainPrefix }) {", "validate({ user }, { domainPrefix }) { last.validated = user.id;"],
-    ["let LoginController", `${javascript}\nlet LoginController`],
+    ["let LoginController", `${recipeForNest("ConnectGuard")}\nlet LoginController`],
     ["UseGuards(LoginGuard)", "UseGuards(ConnectGuard)"],
     [
       "app.use(passport.session());",
@@ -380,10 +355,22 @@ function nestForPeople(): string {
       });
       app.use("/last", (req, res) => res.json(last));`,
     ],
-  ];
+  ]);
+}
+
+/** What the page for Nest shows with a class, as JavaScript. */
+function recipeForNest(name: string): string {
+  const block = blocksOf("docs/frameworks/nestjs.md").find(({ text }) => text.includes(`class ${name} `));
+  const types = /@Injectable\(\)|\boverride |<Promise<unknown>>|: (?:Promise<unknown>|ExecutionContext)/g;
+  return (block?.text ?? "").replaceAll(types, "");
+}
+
+/** @returns the path of the program for Nest as it is shown, but for these changes. */
+function writeNest(before: string, changes: [old: string, now: string][]): string {
+  const text = readFileSync(join(root, "examples/frameworks/nestjs/dist/app.js"), "utf8");
   for (const [old] of changes) expect(text).toContain(old);
-  const changed = changes.reduce((program, [old, now]) => program.replace(old, now), text);
-  return write("nest.js", `const last = {};\n${changed}`);
+  const changed = changes.reduce((program, [old, now]) => program.replace(old, () => now), text);
+  return write("nest.js", `${before}\n${changed}`);
 }
 
 describe("the rule for queue workers", () => {
